@@ -67,7 +67,7 @@ whole_numbers.__name__ = "list of whole numbers"
 
 
 STUDIES = {
-    "steady": "time in system by load and policy, with intervals",
+    "steady": "turnaround time by load and policy, with intervals",
     "pool-sizes": "policies over the size of the pool, on the same jobs",
     "sweep": "policies over one or two things that vary, in the same futures",
     "size": "the cheapest cluster that meets targets, and how much more load it takes",

@@ -62,7 +62,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _show(answer: SteadyAnswer) -> None:
     stream = answer.spec.stream
-    print(f"Time in system, hours, {amount(stream.nodes, 'node')}, seed {answer.spec.seed}; ± is the 95% interval")
+    print(f"Turnaround time, hours, {amount(stream.nodes, 'node')}, seed {answer.spec.seed}; ± is the 95% interval")
     print_table(("load", "policy", "mean", "p95", "jobs", "state"), [_row(point) for point in answer.points])
     if answer.pairs:
         print("\nDifference on the same jobs, hours")

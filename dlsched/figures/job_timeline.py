@@ -65,7 +65,7 @@ def job_outcomes(outcomes: Sequence[JobOutcome], due_in_s: float, theme: Theme) 
         {
             "run": [outcome.run for outcome in outcomes],
             "status": [outcome.status for outcome in outcomes],
-            "time in system, s": there,
+            "turnaround time, s": there,
             "not running, s": there - ran,
             "running, s": ran,
             "late by, s": [outcome.late_s for outcome in outcomes],

@@ -103,7 +103,7 @@ def over_time(series: pd.DataFrame, quantity: str, theme: Theme, clock: Clock = 
     return Chart(figure, f"{name} grows to {total} in {length}.", table)
 
 
-WASTED = ("Restarts and lost work", "Spare GPUs beside jobs", "Paid but idle")
+WASTED = ("Restarts and lost work", "Spare GPUs on busy machines", "Paid but idle")
 LATE = ("Lateness", "Rejections")
 """Parts of the cost by name: what was paid for and not used, and what is no bill at all."""
 

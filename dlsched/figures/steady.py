@@ -1,4 +1,4 @@
-"""The main chart of a steady-state experiment: mean time in system by load, and the table of all points."""
+"""The main chart of a steady-state experiment: mean turnaround time by load, and the table of all points."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def looks(answer: SteadyAnswer, theme: Theme) -> dict[str, Look]:
 
 
 def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
-    """Return mean time in system by load, log, a line with 95% bars per policy.
+    """Return mean turnaround time by load, log, a line with 95% bars per policy.
 
     Filled = within the target, hollow = the cap was reached before it; a queue that grows has no mean and stands as a
     triangle at the top edge.
@@ -66,9 +66,9 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
         if state in states:
             legend_mark(figure, word, symbol=symbol, size=11, color=theme.muted, line={"width": 2})
     framed(
-        figure, theme, title=f"Mean time in system at load {span}, with 95% intervals",
+        figure, theme, title=f"Mean turnaround time at load {span}, with 95% intervals",
         x="Load (work asked for over work possible on one node each)",
-        y="Mean time in system (h, log scale)", height=HEIGHT,
+        y="Mean turnaround time (h, log scale)", height=HEIGHT,
     )  # fmt: skip
     _log_hours(figure, low, high, top)
     if "queue grows" in states:
@@ -158,7 +158,7 @@ def response_alt(answer: SteadyAnswer) -> str:
         growing = [load_words(point.load) for point in points if point.state == "queue grows"]
         words += [f"queue grows at load {', '.join(growing)}"] * bool(growing)
         parts.append(f"{cut(label)} {', '.join(words)}")
-    return f"Mean time in system with 95% intervals: {'; '.join(parts)}."
+    return f"Mean turnaround time with 95% intervals: {'; '.join(parts)}."
 
 
 def points_table(answer: SteadyAnswer) -> pd.DataFrame:
@@ -173,7 +173,7 @@ def _row(point: SteadyPoint) -> dict[str, object]:
         "policy": point.label,
         "load": point.load,
         "state": point.words,
-        "mean time in system, h": None if of is None else round(of.mean, 4),
+        "mean turnaround time, h": None if of is None else round(of.mean, 4),
         "± h (95%)": None if of is None or of.half_width is None else round(of.half_width, 4),
         "median, h": None if point.p50_h is None else round(point.p50_h, 4),
         "p95, h": None if point.p95_h is None else round(point.p95_h, 4),

@@ -41,8 +41,8 @@ def response_cdf(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | Non
     for point in points:
         add_share_line(figure, HOUR_S * np.array(point.quantiles_h), shares, point.label, look[point.label].line(), 0.0)
     framed(
-        figure, theme, title=f"Time in system at load {load_words(load)}: share of jobs within a time",
-        x="Time in system (log scale)", y="Share of jobs (%)", height=HEIGHT,
+        figure, theme, title=f"Turnaround time at load {load_words(load)}: share of jobs within a time",
+        x="Turnaround time (log scale)", y="Share of jobs (%)", height=HEIGHT,
     )  # fmt: skip
     every = HOUR_S * np.array([at for point in points for at in (point.quantiles_h[0], point.quantiles_h[-1])])
     duration_axis(figure, max(float(every.min()), 1e-3) / 1.1, float(every.max()) * 1.1)
@@ -138,9 +138,9 @@ def _over_time_words(answer: SteadyAnswer, point: SteadyPoint, quantity: Quantit
     most = f"at most {number(max(point.in_system.value))}"
     if point.response_h is None:
         return f"{most}, growing"
-    # The curve keeps extremes and no means; Little's law has the mean from rate and time in system.
+    # The curve keeps extremes and no means; Little's law has the mean from rate and turnaround time.
     gap_h = mean_gap_s(answer.spec.stream_at(point.load, point.jobs_simulated)) / HOUR_S
-    return f"{number(point.response_h.mean / gap_h)} in the mean (rate x time in system), {most}"
+    return f"{number(point.response_h.mean / gap_h)} in the mean (rate x turnaround time), {most}"
 
 
 def most_by_stretch(curve: Curve, stretches: int) -> Curve:

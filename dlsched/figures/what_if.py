@@ -19,7 +19,7 @@ from dlsched.wording.certainty import first_words
 from dlsched.wording.formats import amount, duration
 
 Quantity = Literal["waits_s", "times_in_system_s"]
-QUANTITIES: dict[Quantity, str] = {"waits_s": "Wait", "times_in_system_s": "Time in system"}
+QUANTITIES: dict[Quantity, str] = {"waits_s": "Wait", "times_in_system_s": "Turnaround time"}
 P95_OF: dict[Quantity, str] = {"waits_s": "wait_p95", "times_in_system_s": "jct_p95"}
 """The metric that tells the 95th percentile: a caption says the same number as the cards."""
 DASH_OF = {TODAY: "dot", NOTHING: "dash", CHANGED: "solid"}

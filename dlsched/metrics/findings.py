@@ -17,7 +17,7 @@ from dlsched.wording.formats import Number, amount, count, duration, factor, is_
 
 HEADLINES: Mapping[str, str] = {
     "completed": "completed jobs",
-    "jct_mean": "the mean time in system",
+    "jct_mean": "the mean turnaround time",
     "wait_p95": "the p95 wait",
     "not_running_p95": "the p95 total waiting",
     "late_share": "late jobs",
@@ -30,7 +30,7 @@ HEADLINES: Mapping[str, str] = {
 """The metrics a comparison speaks of, as they are called in a sentence.
 
 Slowdown only where jobs have no due times; total waiting, with pauses, in place of the wait where a policy stops jobs,
-because the wait ends at the first start. Where a policy changes widths the time in system takes the place of both: a
+because the wait ends at the first start. Where a policy changes widths the turnaround time takes the place of both: a
 job can start at once and crawl. Of the costs one: see :func:`dlsched.metrics.money.cost_key`.
 """
 MOST_CLAUSES = 2

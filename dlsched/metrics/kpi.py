@@ -1,4 +1,4 @@
-"""The KPI dictionary: label, format, direction and tooltip of every metric, said in this one place.
+"""The KPI dictionary: label, format, direction and tooltip of every metric, defined here and nowhere else.
 
 Cards, tables, tooltips, reports and the glossary read it. Keys are the metric keys of
 :func:`dlsched.metrics.summarise`.
@@ -14,7 +14,7 @@ from dlsched.wording import formats
 from dlsched.wording.formats import Kind, Number
 
 Better = Literal["lower", "higher", "neutral"]
-Section = Literal["Service", "Due times", "Cost", "Use", "Jobs", "Details"]
+Section = Literal["Service", "Due dates", "Cost", "Use", "Jobs", "Details"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,122 +33,129 @@ class KPI:
         return formats.show(self.kind, value, exact=exact)
 
 
-_ALL_STARTED = "First start only; with pauses it is “Time not running”, a number of its own."
-_DONE_ONLY = "Completion minus submission, completed jobs only: see “Completed”."
+_ALL_STARTED = "First start only; with pauses and restarts it is “Total waiting, incl. pauses”."
+_DONE_ONLY = "From submission to completion, completed jobs only: see “Completed”."
 
 _ENTRIES: tuple[KPI, ...] = (
-    KPI("wait_p95", "Wait, p95", "duration", "lower",
+    KPI("wait_p95", "p95 wait", "duration", "lower",
         "95 of 100 jobs started within this time of being submitted. Counts until the first start only.", "Service"),
-    KPI("wait_p50", "Wait, median", "duration", "lower",
-        f"Half of the jobs started sooner. {_ALL_STARTED}", "Service"),
-    KPI("wait_mean", "Wait, mean", "duration", "lower",
+    KPI("wait_p50", "Median wait", "duration", "lower",
+        f"Half of the jobs waited less than this. {_ALL_STARTED}", "Service"),
+    KPI("wait_mean", "Mean wait", "duration", "lower",
         f"Average time from submission to the start. {_ALL_STARTED}", "Service"),
-    KPI("wait_max", "Wait, longest", "duration", "lower",
-        "The longest time a job waited for its first start. One job sets it.", "Service"),
-    KPI("not_running_mean", "Time not running, mean", "duration", "lower",
-        "Average time a completed job was there without progress: first wait, pauses and restarts.", "Service"),
-    KPI("not_running_p95", "Total waiting, p95", "duration", "lower",
-        "95 of 100 completed jobs spent up to this time without progress: first wait, pauses and restarts. A wait ends "
-        "at the first start, which flatters policies that stop jobs; this number does not.", "Service"),
-    KPI("jct_mean", "Time in system, mean", "duration", "lower", f"{_DONE_ONLY} Also called JCT.", "Service"),
-    KPI("jct_mean_bound", "Time in system, least possible", "duration", "neutral",
+    KPI("wait_max", "Longest wait", "duration", "lower",
+        "The longest time a job waited for its first start. A single job sets it.", "Service"),
+    KPI("not_running_mean", "Mean total waiting, incl. pauses", "duration", "lower",
+        "Average time in which a completed job made no progress: first wait, pauses and restarts.", "Service"),
+    KPI("not_running_p95", "p95 total waiting, incl. pauses", "duration", "lower",
+        "95 of 100 completed jobs spent no more than this without progress: first wait, pauses and restarts. The wait "
+        "ends at the first start, which flatters policies that stop jobs; this number does not.", "Service"),
+    KPI("jct_mean", "Mean turnaround time", "duration", "lower",
+        f"{_DONE_ONLY} Also called job completion time (JCT).", "Service"),
+    KPI("jct_mean_bound", "Mean turnaround time, lower bound", "duration", "neutral",
         "A proven bound: no policy can complete the jobs that this run completed in less time on average. A policy "
         "that leaves others out can.", "Service"),
-    KPI("jct_median", "Time in system, median", "duration", "lower",
+    KPI("jct_median", "Median turnaround time", "duration", "lower",
         f"Half of the jobs were done sooner. {_DONE_ONLY}", "Service"),
-    KPI("jct_p95", "Time in system, p95", "duration", "lower",
+    KPI("jct_p95", "p95 turnaround time", "duration", "lower",
         f"95 of 100 jobs were done within this time. {_DONE_ONLY}", "Service"),
-    KPI("jct_p99", "Time in system, p99", "duration", "lower",
+    KPI("jct_p99", "p99 turnaround time", "duration", "lower",
         f"99 of 100 jobs were done within this time. {_DONE_ONLY}", "Service"),
-    KPI("slowdown_mean", "Slowdown, mean", "factor", "lower",
-        "Time in system divided by the run time alone at the requested width, completed jobs only. 2x: as long again "
-        "waiting as running. Jobs with run times by number of GPUs: divided by the shortest of them.", "Service"),
-    KPI("slowdown_bounded_mean", "Slowdown, bounded", "factor", "lower",
-        "As slowdown, with run times under 10 min counted as 10 min, so that very short jobs do not dominate.",
+    KPI("slowdown_mean", "Mean slowdown", "factor", "lower",
+        "Turnaround time divided by the run time alone on the GPUs requested, completed jobs only. 2x: the job waited "
+        "as long as it ran. Where run times are known by number of GPUs, it is divided by the shortest.", "Service"),
+    KPI("slowdown_bounded_mean", "Mean bounded slowdown", "factor", "lower",
+        "Slowdown with run times under 10 min counted as 10 min, so that very short jobs do not dominate.", "Service"),
+    KPI("fairness_p95", "p95 finish-time fairness", "factor", "lower",
+        "Turnaround time divided by the time the job would take alone on an equal part of the GPUs; 95 of 100 jobs "
+        "were at or below this. Above 1x a job did worse than on its own part.", "Service"),
+    KPI("fairness_max", "Worst finish-time fairness", "factor", "lower",
+        "Turnaround time divided by the time the job would take alone on an equal part of the GPUs, for the job that "
+        "did worst.", "Service"),
+    KPI("fairness_users_jain", "Fairness across users (Jain's index)", "number", "higher",
+        "How similar the mean slowdowns of users are, from 1 (all alike) down to 1 / number of users (one user bears "
+        "everything): the squared sum over the number of users times the sum of squares. Each user with a completed "
+        "job counts once, and users who are all equally slow score 1. Slowdowns of 2x, 2x and 5x give 0.82.",
         "Service"),
-    KPI("fairness_p95", "Fairness, p95", "factor", "lower",
-        "Time in system divided by the time alone on an equal part of the GPUs; 95 of 100 jobs were at or below. "
-        "Above 1x a job did worse than on its own part.", "Service"),
-    KPI("fairness_max", "Fairness, worst", "factor", "lower",
-        "Time in system divided by the time alone on an equal part of the GPUs, for the job that did worst.",
-        "Service"),
-    KPI("fairness_users_jain", "Evenness over users (Jain)", "number", "higher",
-        "How alike users' mean slowdowns are: squared sum over number of users times the sum of squares. 1: all alike; "
-        "1 / users: one bears it all. Each user with a completed job counts once, also where all are equally slow. "
-        "Slowdowns 2x, 2x and 5x give 0.82.", "Service"),
-    KPI("makespan", "Last job done (makespan)", "duration", "lower",
-        "First submission to last completion. Set by the longest jobs: weak for comparing.", "Service"),
-    KPI("late_share", "Late jobs, share", "share", "lower",
-        "Completed after their due time, or not completed with it passed, among jobs that have one. Rejected jobs are "
-        "counted apart.", "Due times"),
+    KPI("makespan", "Makespan", "duration", "lower",
+        "From the first submission to the last job done. The longest jobs set it, so it is a weak basis for "
+        "comparison.", "Service"),
+    KPI("late_share", "Share of late jobs", "share", "lower",
+        "Jobs completed after their due date, or past it and still not completed, among jobs that have one. Rejected "
+        "jobs are counted separately.", "Due dates"),
     KPI("late_jobs", "Late jobs", "count", "lower",
-        "Completed after their due time, or not completed with it passed, among jobs that have one. Rejected jobs are "
-        "counted apart.", "Due times"),
+        "Jobs completed after their due date, or past it and still not completed, among jobs that have one. Rejected "
+        "jobs are counted separately.", "Due dates"),
     KPI("tardiness_total", "Hours late", "hours", "lower",
-        "Sum of hours past due; early jobs count zero. Unfinished jobs count up to the end of the run.", "Due times"),
-    KPI("tardiness_total_bound", "Hours late, least possible", "hours", "neutral",
+        "Sum of the hours past the due dates; early jobs count zero. Unfinished jobs count up to the end of the run.",
+        "Due dates"),
+    KPI("tardiness_total_bound", "Hours late, lower bound", "hours", "neutral",
         "A proven bound: no policy can bring the jobs that ended by themselves in this run to their end with fewer "
-        "hours past due. Rejected, cancelled and unfinished jobs count nothing.", "Due times"),
+        "hours late. Rejected, cancelled and unfinished jobs count zero.", "Due dates"),
     KPI("tardiness_cost", "Cost of lateness", "usd", "lower",
-        "Hours past due times each job's weight ($/h): a planning weight, not money paid.", "Due times"),
+        "Hours late times the weight of each job ($/h): a planning weight, not money paid.", "Due dates"),
     KPI("utility_total", "Utility", "number", "higher",
-        "Sum of what each completed job is worth at its completion time. Unit-free: compare only within a scenario.",
-        "Due times"),
-    KPI("utility_total_bound", "Utility, most possible", "number", "neutral",
-        "A proven bound: no policy can get more from all jobs of this run, also from those that this policy turned "
-        "away or left unfinished.", "Due times"),
+        "Sum of what each completed job is worth at its completion. It has no unit: compare it only within one "
+        "scenario.", "Due dates"),
+    KPI("utility_total_bound", "Utility, upper bound", "number", "neutral",
+        "A proven bound: no policy can get more from all jobs of this run, including those that this policy rejected "
+        "or left unfinished.", "Due dates"),
     KPI("vm_cost", "Machine cost", "usd", "lower",
-        "Price times time each machine was up, used or not. Prices are frozen into the run.", "Cost"),
+        "Price times the time each machine was up, used or not. Prices are stored with the run.", "Cost"),
     KPI("cost_month", "Cost per month", "usd_per_month", "lower",
-        "Machine cost over the arrival window, scaled to 30.4 days. Use it when windows differ.", "Cost"),
+        "Machine cost while jobs arrive, scaled to 30.4 days. Use it where runs differ in length.", "Cost"),
     KPI("usd_per_job", "Cost per job", "usd", "lower",
-        "Machine cost divided by completed jobs. It compares policies that rent machines, which pay over unlike times. "
+        "Machine cost divided by completed jobs. It compares policies that rent machines, whose runs differ in length. "
         "A dash where no job was completed.", "Cost"),
     KPI("total_cost", "Total cost", "usd", "lower",
         "Machine cost + cost of lateness + cost of rejections, always shown with its parts.", "Cost"),
-    KPI("total_cost_bound", "Total cost, least possible", "usd", "neutral",
+    KPI("total_cost_bound", "Total cost, lower bound", "usd", "neutral",
         "A proven bound: no policy can cost less on these jobs. A dash where none is known.", "Cost"),
-    KPI("idle_cost", "Paid but idle", "usd", "lower", "Cost of machine time no job held.", "Cost"),
-    KPI("spare_cost", "Spare GPUs beside jobs", "usd", "lower",
-        "Cost of the GPUs no job held on machines on which jobs ran. Those jobs pay for them.", "Cost"),
+    KPI("idle_cost", "Paid but idle", "usd", "lower",
+        "Cost of the time in which machines had no job.", "Cost"),
+    KPI("spare_cost", "Spare GPUs on busy machines", "usd", "lower",
+        "Cost of the unallocated GPUs of machines on which jobs ran. Those jobs pay for them.", "Cost"),
     KPI("restart_cost", "Restarts and lost work", "usd", "lower",
-        "Cost of GPU time held in restarts, or in work that was lost with a node.", "Cost"),
+        "Cost of the GPU time spent on restarts, or on work that was lost when a node failed.", "Cost"),
     KPI("usd_per_useful_gpu_h", "Cost per useful GPU-hour", "usd_per_gpu_h", "lower",
-        "Machine cost divided by GPU-hours of work that was kept.", "Cost"),
+        "Machine cost divided by the GPU-hours of work that was kept.", "Cost"),
     KPI("rejection_cost", "Cost of rejections", "usd", "lower",
-        "Jobs turned away times the cost set for turning one away ($0 unless set).", "Cost"),
-    KPI("allocation_ratio", "GPUs held", "share", "neutral",
-        "GPU-time held by jobs out of GPU-time up. Says nothing about how busy the chip is. High means full, not good.",
-        "Use"),
-    KPI("goodput", "Useful share", "share", "higher",
-        "Held GPU-time that moved work forward; the rest is restarts and lost work.", "Use"),
-    KPI("other_width_share", "Run at another width", "share", "neutral",
-        "Share of the jobs' running time in which they held more or fewer GPUs than they asked for.", "Use"),
-    KPI("used_of_reserved", "Used of reserved", "share", "higher",
-        "What jobs held out of what was kept for them, their users' limits, over the time they ran. GPUs, CPUs, memory "
-        "and disk count each as shares of the cluster's, added up. A dash where nothing beyond use was kept.", "Use"),
-    KPI("gpu_hours_held", "GPU-hours held", "number", "neutral", "GPUs held times hours, over all jobs.", "Use"),
-    KPI("gpu_hours_up", "GPU-hours up", "number", "neutral", "GPUs of machines that were up, times hours.", "Use"),
-    KPI("gpu_hours_idle", "GPU-hours paid, not held", "number", "lower",
-        "GPUs of machines that were paid for and that no job held, times hours: machines without jobs and spare GPUs "
-        "beside jobs.", "Use"),
-    KPI("queue_max", "Longest queue", "count", "lower", "The largest number of jobs that waited at one time.", "Use"),
-    KPI("jobs", "Jobs", "count", "neutral", "Jobs of the workload that the run was given.", "Jobs"),
+        "Rejected jobs times the cost set for rejecting one ($0 unless set).", "Cost"),
+    KPI("allocation_ratio", "GPUs allocated", "share", "neutral",
+        "Share of the available GPU time that was allocated to jobs. It does not say how busy the chips were: high "
+        "means full, not good.", "Use"),
+    KPI("goodput", "Useful GPU time", "share", "higher",
+        "Share of the allocated GPU time that moved work forward; the rest is restarts and lost work.", "Use"),
+    KPI("other_width_share", "Time at another GPU count", "share", "neutral",
+        "Share of the jobs' running time in which they had more or fewer GPUs than they requested.", "Use"),
+    KPI("used_of_reserved", "Used share of reservations", "share", "higher",
+        "What jobs used of what was reserved for them, their users' limits, while they ran. GPUs, CPUs, memory and "
+        "disk each count as shares of the cluster's, added up. A dash where nothing beyond use was reserved.", "Use"),
+    KPI("gpu_hours_held", "GPU-hours allocated", "number", "neutral",
+        "GPUs allocated to jobs times hours, over all jobs.", "Use"),
+    KPI("gpu_hours_up", "GPU-hours available", "number", "neutral",
+        "GPUs of machines that were up, times hours.", "Use"),
+    KPI("gpu_hours_idle", "GPU-hours paid for but idle", "number", "lower",
+        "GPUs that were paid for but not allocated, times hours: machines without jobs, and spare GPUs on busy "
+        "machines.", "Use"),
+    KPI("queue_max", "Longest queue", "count", "lower", "The largest number of jobs waiting at the same time.", "Use"),
+    KPI("jobs", "Jobs", "count", "neutral", "Jobs of the workload given to the run.", "Jobs"),
     KPI("completed", "Completed", "count", "higher",
-        "Jobs that finished. Rejected: turned away. Unfinished: not done at the end of the run.", "Jobs"),
-    KPI("rejected", "Rejected", "count", "lower", "Jobs the policy turned away.", "Jobs"),
+        "Jobs that finished. Rejected jobs were not admitted; unfinished jobs were not done at the end of the run.",
+        "Jobs"),
+    KPI("rejected", "Rejected", "count", "lower", "Jobs that the policy did not admit.", "Jobs"),
     KPI("unfinished", "Unfinished", "count", "lower", "Jobs not done at the end of the run.", "Jobs"),
-    KPI("cancelled", "Cancelled", "count", "neutral", "Jobs their user took back.", "Jobs"),
-    KPI("failed", "Failed", "count", "neutral", "Jobs that died early through a bug of their own.", "Jobs"),
-    KPI("preemptions", "Preemptions", "count", "lower", "Times a job was stopped for another.", "Jobs"),
-    KPI("resizes", "Resizes", "count", "lower", "Times a running job changed its width.", "Jobs"),
+    KPI("cancelled", "Cancelled", "count", "neutral", "Jobs taken back by their users.", "Jobs"),
+    KPI("failed", "Failed", "count", "neutral", "Jobs that crashed early because of a bug of their own.", "Jobs"),
+    KPI("preemptions", "Preemptions", "count", "lower", "Times a job was stopped to make room for another.", "Jobs"),
+    KPI("resizes", "GPU count changes", "count", "lower", "Times a running job changed its number of GPUs.", "Jobs"),
     KPI("restarts", "Restarts", "count", "lower",
-        "Times a job started again after a pause, a move, a lost node or a changed machine.", "Jobs"),
-    KPI("decisions", "Decisions", "count", "neutral", "Times the policy was asked.", "Details"),
-    KPI("decision_cpu_s", "Policy's own time", "duration", "neutral",
-        "Processor time the policy took for all its decisions; none recorded where compiled code decided.", "Details"),
+        "Times a job started again after a pause, a move, a node failure or a change of machine.", "Jobs"),
+    KPI("decisions", "Decisions", "count", "neutral", "Times the policy was asked to decide.", "Details"),
+    KPI("decision_cpu_s", "Policy computing time", "duration", "neutral",
+        "Processor time the policy took for all its decisions; not recorded where compiled code decided.", "Details"),
     KPI("stalled", "Stalled", "count", "lower",
-        "1 when nothing ran, nothing was due to happen and jobs still waited: the run ended there.", "Details"),
+        "1 if the run ended because nothing ran, nothing was due to happen and jobs were still waiting.", "Details"),
 )  # fmt: skip
 
 KPIS: dict[str, KPI] = {kpi.key: kpi for kpi in _ENTRIES}

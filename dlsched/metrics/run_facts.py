@@ -174,7 +174,7 @@ class RunFacts:
 
     @cached_property
     def slowdown(self) -> Floats:
-        """Time in system over run time alone; NaN for jobs that did not complete."""
+        """Turnaround time over run time alone; NaN for jobs that did not complete."""
         return self.jct_s / self.alone_s
 
     @cached_property

@@ -33,7 +33,7 @@ def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
     """Return the metrics of a run; None where a number is undefined, never NaN.
 
     Seconds and dollars. ``scenario`` is the scenario as it was run (rows of the log = rows of its workload). Times
-    are means over the jobs that have them: waits over jobs that started, time in system and slowdown over completed
+    are means over the jobs that have them: waits over jobs that started, turnaround time and slowdown over completed
     jobs. Late jobs and tardiness judge a job when it left, or when the run ended; rejected jobs are not judged.
     Costs are None without prices; a missing due time or weight makes tardiness_cost None and counts 0 in total_cost.
     """
@@ -60,7 +60,7 @@ def counts(facts: RunFacts) -> Metrics:
 
 
 def times(facts: RunFacts) -> Metrics:
-    """Return waits, times in the system and slowdowns."""
+    """Return waits, turnaround times and slowdowns."""
     wait_s, jct_s, done = facts.wait_s, facts.jct_s, facts.completed
     first_s, last_s = facts.log.start_s, facts.log.job_end_s
     return {
@@ -180,7 +180,7 @@ def longest_queue(facts: RunFacts) -> int:
 
 
 def finish_time_fairness(facts: RunFacts) -> Floats:
-    """Return time in system over time alone on an equal part of the GPUs, by job (NaN: not completed, no GPUs).
+    """Return turnaround time over time alone on an equal part of the GPUs, by job (NaN: not completed, no GPUs).
 
     The part is 1/N of the GPUs, N being the mean number of jobs in the system while the job was there (Themis,
     NSDI 2020). Above 1 a job was slower than on its own part.

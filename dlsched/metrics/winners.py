@@ -69,11 +69,11 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity(KPI("wait_s", "Wait", "duration", "lower",
                      "Submission to the first start, of jobs that started under both runs.", "Service"),
                  "started", _TIMES_S),
-        Quantity(KPI("jct_s", "Time in system", "duration", "lower",
+        Quantity(KPI("jct_s", "Turnaround time", "duration", "lower",
                      "Submission to completion, of jobs that completed under both runs.", "Service"),
                  "completed", _TIMES_S),
         Quantity(KPI("slowdown", "Slowdown", "factor", "lower",
-                     "Time in system over run time alone, of jobs that completed under both runs.", "Service"),
+                     "Turnaround time over run time alone, of jobs that completed under both runs.", "Service"),
                  "completed", (0.5, 0.1, 1.0)),
         Quantity(KPI("tardiness_s", "Tardiness", "duration", "lower",
                      "Time past the due time, 0 for jobs in time, of jobs that have a due time and were turned away by "

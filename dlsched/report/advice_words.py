@@ -25,7 +25,7 @@ PER = {"cost_month": " a month", "usd_per_job": " a job"}
 
 def metric_words(key: str) -> str:
     """Return a metric as a sentence calls it: "the p95 wait", "late jobs", "machine cost"."""
-    return HEADLINES.get(key, KPIS[key].label.lower())
+    return HEADLINES.get(key, within_sentence(KPIS[key].label))
 
 
 def stay_words(baseline: str) -> str:

@@ -42,7 +42,7 @@ UNITS: dict[Kind, Unit] = {
 
 
 def titled(label: str, kind: Kind) -> str:
-    """Return a label with the unit its numbers are in: "Wait, p95 (h)"."""
+    """Return a label with the unit its numbers are in: "p95 wait (h)"."""
     unit = UNITS[kind].name
     return f"{label} ({unit})" if unit else label
 

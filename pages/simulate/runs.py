@@ -55,7 +55,7 @@ event = st.dataframe(
     on_select="rerun",
     selection_mode="multi-row",
     key=f"runs-table-{number}-{len(shown)}",
-    column_config={"Wait, p95": st.column_config.TextColumn(help=KPIS["wait_p95"].tooltip)},
+    column_config={"p95 wait": st.column_config.TextColumn(help=KPIS["wait_p95"].tooltip)},
     alt=f"{len(shown)} runs",
 )
 rows = part.iloc[event.selection.rows]

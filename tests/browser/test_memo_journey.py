@@ -57,7 +57,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     page.goto(f"{server.url}/size")
     settle(page)
     hand = Hand(page)
-    field = page.get_by_role("textbox", name="Wait, p95 at most")
+    field = page.get_by_role("textbox", name="p95 wait at most")
     hand.clicks += 1
     field.fill("2 h")
     field.press("Enter")
@@ -77,7 +77,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     assert page.locator(PRIMARY).all_inner_texts() == ["Download HTML"]
     advice = page.get_by_role("textbox", name="Recommendation").input_value()
     assert advice.startswith(f"Choose {nodes}: the cheapest we tried that meet both targets on average over ")
-    assert "Targets: Wait, p95 at most 2 h and Late jobs, share at most 5%." in advice
+    assert "Targets: p95 wait at most 2 h and Share of late jobs at most 5%." in advice
 
     question = "Do we buy <b>more</b> nodes?"
     hand.clicks += 1

@@ -27,11 +27,11 @@ def choose_part(tab: Any, name: str) -> None:
 def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None:
     page.goto(f"{server.url}/size")
     settle(page)
-    field = page.get_by_role("textbox", name="Wait, p95 at most")
+    field = page.get_by_role("textbox", name="p95 wait at most")
     field.fill("2 h")
     field.press("Enter")
     settle(page)
-    assert page.get_by_text("Wait, p95 at most 2 h").first.is_visible()
+    assert page.get_by_text("p95 wait at most 2 h").first.is_visible()
 
     press(page, "size-ask")
     page.locator(".st-key-size-keep button").first.wait_for(timeout=ANSWER_LIMIT_MS)
@@ -59,7 +59,7 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
     press(page, "growth-from-size")
     settle(page)
     assert page.get_by_text("1 delivery or retirement").first.is_visible()
-    assert page.get_by_role("textbox", name="Wait, p95 at most").input_value() == "2 h"
+    assert page.get_by_role("textbox", name="p95 wait at most").input_value() == "2 h"
     press(page, "growth-ask")
     page.locator(".st-key-chart-growth-months .js-plotly-plot").first.wait_for(timeout=ANSWER_LIMIT_MS)
     settle(page)

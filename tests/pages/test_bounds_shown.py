@@ -34,7 +34,7 @@ def test_numbers_tell_what_is_left_to_gain(store: Store, scenario: Scenario, ope
     assert not app.exception
     assert "Bounds" in [heading.value for heading in app.subheader]
     text = shown(app)
-    assert "Time in system, mean: at most" in text
+    assert "Mean turnaround time: at most" in text
     assert "left to gain: no policy can complete these jobs in less than" in text
     assert "no policy can do it for less than $" in text
     assert "never more" in text
@@ -45,7 +45,7 @@ def test_jobs_that_did_not_complete_are_named(store: Store, open_page: Open):
     given = small_scenario(jobs=12, options=SimulationRules(restart_s=1.0, horizon_s=150.0))
     app = open_page(RESULT, run=saved(store, given, "fifo"), tab="Numbers")
     assert not app.exception
-    assert "did not complete here: bounds on time in system are about the others" in shown(app)
+    assert "did not complete here: bounds on turnaround time are about the others" in shown(app)
 
 
 def test_badges_are_few_and_the_sentence_is_not_said_twice():
@@ -63,8 +63,8 @@ def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario,
     app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
     assert not app.exception
     choice = app.segmented_control(key="bound-number")
-    assert choice.options[0] == "Time in system, mean"
-    assert "Time in system, mean: FIFO " in shown(app)
+    assert choice.options[0] == "Mean turnaround time"
+    assert "Mean turnaround time: FIFO " in shown(app)
     assert "left to gain" in shown(app)
     assert "no policy gets past it" in shown(app)
     assert "a line of its own" not in shown(app)

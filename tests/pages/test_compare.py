@@ -54,10 +54,10 @@ def test_differences_from_the_baseline_in_words(store, scenario, open_page):
     table = cells(app)
     assert list(table.columns) == ["FIFO (B)", "SJF"]
     assert table.loc["Completed", "SJF"] == "12  \n:small[:gray[same]]"
-    told = table.loc["Time in system, mean", "SJF"]
+    told = table.loc["Mean turnaround time", "SJF"]
     assert told.startswith("**")
     assert told.endswith(" ★**  \n:small[:blue[better]]")  # the value first, and the best with a star
-    assert "±" not in "".join(table.loc["Time in system, mean"])
+    assert "±" not in "".join(table.loc["Mean turnaround time"])
     assert "Rejected 0" in texts(app)  # what is the same in all runs is told in one line
     assert "Rejected" not in table.index
     assert app.button(key="compare-next").label == "Why? Open SJF"
@@ -192,14 +192,14 @@ def test_some_futures_are_said_to_be_some_and_replaced_by_all(store, open_page, 
     assert runner.wait(60)
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert plain(app.header[0]).endswith("(3 of 13 futures so far).")
-    before = cells(app).loc["Wait, p95", "SJF"]
+    before = cells(app).loc["p95 wait", "SJF"]
     assert "better in this month" in before
     assert app.button(key="compare-compute").label.startswith("Compute the other 10 futures (about ")
     app = app.button(key="compare-compute").click().run()
     assert not app.exception
     assert plain(app.header[0]).endswith("(this month as recorded and 12 months put together from its days).")
     assert "compare-compute" not in {button.key for button in app.button}
-    after = cells(app).loc["Wait, p95", "SJF"]
+    after = cells(app).loc["p95 wait", "SJF"]
     assert after.partition("  \n")[0] == before.partition("  \n")[0]  # what was recorded stays
     assert "better in 12 of 12" in after
     assert not [status for status in futures_numbers.statuses() if not status.state.is_over]

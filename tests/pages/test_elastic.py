@@ -1,4 +1,4 @@
-"""Result and Compare where a policy changes widths: the time in system first, jobs as rows of the Gantt."""
+"""Result and Compare where a policy changes widths: the turnaround time first, jobs as rows of the Gantt."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_time_in_system_comes_first_and_jobs_are_the_rows(saved, open_page):
     app = open_page(RESULT, run=saved["hell-malleable", 0])
     assert not app.exception
     assert app.header[0].value.replace("\\", "").startswith("HELL, malleable: jobs take ")
-    assert app.metric[0].label == "Time in system, mean"
+    assert app.metric[0].label == "Mean turnaround time"
     app = open_page(RESULT, run=saved["hell-malleable", 0], tab="Gantt")
     assert not app.exception
     assert app.segmented_control(key="gantt-rows").value == "jobs"
@@ -50,4 +50,4 @@ def test_a_comparison_speaks_of_the_time_in_system(saved, open_page):
     base, other = saved["fifo-skip", 0], saved["hell-malleable", 0]
     app = open_page(COMPARE, runs=f"{base},{other}", base=base)
     assert not app.exception
-    assert "HELL, malleable cuts the mean time in system from " in app.header[0].value.replace("\\", "")
+    assert "HELL, malleable cuts the mean turnaround time from " in app.header[0].value.replace("\\", "")

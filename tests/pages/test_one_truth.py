@@ -278,7 +278,7 @@ def test_the_page_result(truth: Truth, stored: dict[str, str], open_page: OpenPa
     for policy, name in (("fifo", "FIFO"), ("sjf", "SJF")):
         app = open_page("results/run_details.py", run=stored[policy])
         assert not app.exception
-        card = next(metric for metric in app.metric if metric.label == "Wait, p95")
+        card = next(metric for metric in app.metric if metric.label == "p95 wait")
         assert card.value == shown(truth, name, "wait_p95")
         assert spread(truth, name, "wait_p95") in card.delta
 
@@ -292,7 +292,7 @@ def test_the_page_compare(truth: Truth, stored: dict[str, str], open_page: OpenP
             cell = str(table.loc[KPIS[metric].label, column])
             assert shown(truth, name, metric) in cell
             assert spread(truth, name, metric) in cell
-    assert truth.change("SJF", "FIFO", "wait_p95").verdict in str(table.loc["Wait, p95", "SJF"])
+    assert truth.change("SJF", "FIFO", "wait_p95").verdict in str(table.loc["p95 wait", "SJF"])
 
 
 @pytest.mark.usefixtures("runner", "stored")
@@ -301,7 +301,7 @@ def test_the_page_what_if(truth: Truth, open_page: OpenPage) -> None:
     for name, links in (("node", [more_nodes]), ("more jobs", ["demand:1.3"]), ("both", ["demand:1.3", more_nodes])):
         app = open_page("plan/what_if.py", scenario=truth.scenario.content_hash, policy="fifo", set=links)
         assert not app.exception
-        card = next(metric for metric in app.metric if metric.label == "Wait, p95")
+        card = next(metric for metric in app.metric if metric.label == "p95 wait")
         assert card.value == shown(truth, name, "wait_p95")
         text = " ".join(str(one.value) for one in (*app.markdown, *app.header))
         assert shown(truth, "FIFO" if name != "both" else "more jobs", "wait_p95") in text
@@ -327,7 +327,7 @@ def test_the_page_result_says_what_another_month_could_reach(
     truth: Truth, stored: dict[str, str], open_page: OpenPage
 ) -> None:
     app = open_page("results/run_details.py", run=stored["fifo"])
-    card = next(metric for metric in app.metric if metric.label == "Wait, p95")
+    card = next(metric for metric in app.metric if metric.label == "p95 wait")
     reached = could_reach(KPIS["wait_p95"], [run["wait_p95"] for run in truth.runs["FIFO"]], truth.basis)
     assert f"could reach {KPIS['wait_p95'].show(known(reached))}" in card.help
 

@@ -43,7 +43,7 @@ def test_money_comes_first_with_what_is_left_to_gain(saved, open_page):
     said = plain(app.header[0])
     assert re.match(r"EDF renting: \$[\d.,]+ in all", said)
     assert re.search(r"at most [\d.]+% left to gain: no policy can do it for less than \$[\d.,]+\.$", said)
-    assert [card.label for card in app.metric] == ["Total cost", "Machine cost", "Late jobs, share", "Completed"]
+    assert [card.label for card in app.metric] == ["Total cost", "Machine cost", "Share of late jobs", "Completed"]
     assert "left to gain" in app.metric[0].help
     assert app.segmented_control(key="over-time").options[0] == "Price of what is rented"
 

@@ -36,7 +36,7 @@ def test_the_sentence_the_cards_and_the_next_step(store, scenario, open_page):
     app = open_page(PAGE, run=run(store, scenario))
     assert not app.exception
     assert plain(app.header[0]).startswith("FIFO: half of the jobs started within ")
-    assert [card.label for card in app.metric] == ["Wait, p95", "Late jobs, share", "Total cost", "Completed"]
+    assert [card.label for card in app.metric] == ["p95 wait", "Share of late jobs", "Total cost", "Completed"]
     assert app.metric[3].value == "12 of 12"
     assert app.metric[1].value == "33.3% (2)"  # jobs 8 and 10 end at 183 and 203 s, due at 170 and 190 s
     assert app.button(key="result-next").label == "Run another policy to compare"
@@ -51,7 +51,7 @@ def test_without_due_times_and_prices_other_cards(store, open_page):
     saved = run(store, given.replace(workload=jobs, cluster=free))
     app = open_page(PAGE, run=saved)
     assert not app.exception
-    assert [card.label for card in app.metric] == ["Wait, p95", "Slowdown, mean", "GPUs held", "Completed"]
+    assert [card.label for card in app.metric] == ["p95 wait", "Mean slowdown", "GPUs held", "Completed"]
     app = open_page(PAGE, run=saved, tab="Cost")
     assert not app.exception
     assert "No price is set" in app.info[0].value

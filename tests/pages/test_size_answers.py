@@ -50,7 +50,7 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
     app = app.segmented_control(key="size-metric-wait_p95-late_share").set_value("late_share").run()
     app = app.toggle(key="table-size-frontier").set_value(True).run()
     assert not app.exception
-    assert "Late jobs, share" in app.dataframe[0].value.columns
+    assert "Share of late jobs" in app.dataframe[0].value.columns
 
 
 def test_nothing_feasible_says_so_with_the_lowest_that_was_reached(store: Store, open_page: OpenPage) -> None:

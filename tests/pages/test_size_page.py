@@ -46,7 +46,7 @@ def test_the_first_screen_asks_for_waits_and_late_jobs_on_up_to_four_times_the_n
     assert not app.exception
     assert app.header[0].value == "What is the cheapest cluster that meets my targets?"
     text = shown(app)
-    assert "Wait, p95 at most 1 h and Late jobs, share at most 5%, under FIFO; 1 to 8 nodes" in text
+    assert "p95 wait at most 1 h and Share of late jobs at most 5%, under FIFO; 1 to 8 nodes" in text
     assert "exact for this trace, not a forecast" in text
     assert app.button(key="size-ask").label.startswith("Find the cheapest size, about ")
     assert primary(app) == ["size-ask"]
@@ -63,7 +63,7 @@ def test_without_due_times_or_prices_there_are_no_such_targets_and_a_way_to_them
     )
     app = opened(store, open_page, plain)
     assert not app.exception
-    assert "Question**: Wait, p95 at most 1 h, under FIFO" in shown(app)
+    assert "Question**: p95 wait at most 1 h, under FIFO" in shown(app)
     offered = app.multiselect(key=f"goal-metrics-{tag(plain)}").options
     assert not [label for label in offered if "Late" in label or "ost" in label]
     assert "Late jobs need due times." in shown(app)
@@ -100,14 +100,14 @@ def test_a_bad_target_is_told_and_cannot_be_asked(text: str, complaint: str, sto
     app = typed(opened(store, open_page), "wait_p95", text)
     assert not app.exception
     (box,) = app.error
-    assert "**Target Wait, p95**" in box.value.replace("\\", "")
+    assert "**Target p95 wait**" in box.value.replace("\\", "")
     assert complaint in box.value.replace("\\", "")
     assert "as 1 h, 30 min or 1 d 12 h" in box.value.replace("\\", "")
     assert "it cannot be computed as it stands" in shown(app)
     assert "size-ask" not in keys(app)
     app = typed(app, "wait_p95", "2 h")
     assert not app.error
-    assert "Wait, p95 at most 2 h" in shown(app)
+    assert "p95 wait at most 2 h" in shown(app)
 
 
 def test_targets_are_added_with_what_is_so_in_the_newest_run_and_taken_away(
@@ -133,7 +133,7 @@ def test_how_often_it_must_hold_is_part_of_the_question(store: Store, open_page:
     info = store.save_scenario(scenario())
     store.set_setting(PREFIX + info.lineage, {"count": 6, "vary": {"run_time_spread": 0.3}})
     app = opened(store, open_page)
-    assert "Wait, p95 at most 1 h and Late jobs, share at most 5% on average, under FIFO" in shown(app)
+    assert "p95 wait at most 1 h and Share of late jobs at most 5% on average, under FIFO" in shown(app)
     app = app.segmented_control(key=f"goal-claim-{tag()}").set_value("nearly-every").run()
     app = app.number_input(key=f"goal-level-{tag()}").set_value(90.0).run()
     assert not app.exception

@@ -249,7 +249,7 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
         app = part(app).set_value(name).run()
         assert not app.exception, name
     app = app.selectbox(key="sweep-metric").set_value("late_share").run()
-    assert app.header[0].value.startswith("Late jobs, share")
+    assert app.header[0].value.startswith("Share of late jobs")
 
 
 def test_the_tornado_is_of_the_policy_its_sentence_is_about(store: Store, open_page: OpenPage) -> None:

@@ -103,7 +103,7 @@ def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page
     assert said(app).startswith("One more node cuts late jobs from ")
     assert app.number_input(key="whatif-nodes").value == 3
     assert app.number_input(key="whatif-nodes").label == ":violet[**Nodes, today 2**]"
-    assert (app.metric[0].label, app.metric[3].label) == ("Late jobs, share", "Cost per month")
+    assert (app.metric[0].label, app.metric[3].label) == ("Share of late jobs", "Cost per month")
     assert any(line.startswith(":orange[**+$") and line.endswith("], worse") for line in cards(app))
     assert any(line.startswith(":blue[**−") and line.endswith("], better") for line in cards(app))
     assert link(app)["set"] == ["nodes:3"]

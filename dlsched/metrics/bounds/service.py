@@ -1,6 +1,6 @@
-"""Proven bounds on service under any policy: mean time in system, lateness, utility.
+"""Proven bounds on service under any policy: mean turnaround time, lateness, utility.
 
-The proofs are in decision 023. Times in system and lateness are bounded for the jobs that a run completed, because a
+The proofs are in decision 023. Turnaround times and lateness are bounded for the jobs that a run completed, because a
 policy that completes others has another sum to make; utility for all jobs, because a policy may have let others in.
 """
 
@@ -32,7 +32,7 @@ def service_bounds(facts: RunFacts) -> dict[str, float | None]:
 
 
 def jct_mean_bound(facts: RunFacts, needs: Needs) -> float | None:
-    """Return the least mean time in system of the jobs that completed, seconds; None where none did."""
+    """Return the least mean turnaround time of the jobs that completed, seconds; None where none did."""
     done = facts.completed
     if not done.any():
         return None

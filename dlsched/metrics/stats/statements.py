@@ -3,7 +3,7 @@
 Values are in the order of the futures: the first is future 0. A :class:`Basis` says what the futures are of. How often
 each statement holds was measured on generators of known truth (decision 029, ``benchmarks/statements.py``).
 
-Waits, times in system, lateness and slowdowns are never negative and skewed: their changes are told as ratios, of
+Waits, turnaround times, lateness and slowdowns are never negative and skewed: their changes are told as ratios, of
 (value + ADDED) so that a wait of 0 has one. Money, shares and counts are told as differences.
 """
 

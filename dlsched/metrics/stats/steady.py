@@ -57,7 +57,7 @@ def warm_up(num_jobs: int) -> int:
 def before_the_end(submit_s: Floats, end_s: Floats) -> int:
     """Return how many of the first jobs had enough others come after them; the rest met a cluster running empty.
 
-    Left out are jobs submitted less than the 99% quantile of the time in system before the last submission. Cutting by
+    Left out are jobs submitted less than the 99% quantile of the turnaround time before the last submission. Cutting by
     submission, not by end, keeps long and short jobs in their proportion.
     Columns of equal shape (jobs,), sorted by submission; every job has ended.
     """

@@ -77,7 +77,7 @@ def _counts(facts: Facts) -> dict[str, Number]:
 
 
 def _job_columns(facts: Facts, split: BillSplit | None) -> dict[str, Floats]:
-    """Return wait, time in system, tardiness, utility, completion and costs of each job; NaN where it has none."""
+    """Return wait, turnaround time, tardiness, utility, completion and costs of each job; NaN where it has none."""
     log, jobs = facts.log, facts.scenario.workload
     completion_s = np.where(log.job_status == JobStatus.COMPLETED, log.job_end_s, np.nan)
     tardiness_s, nothing = _tardiness_s(facts), np.full(len(completion_s), np.nan)

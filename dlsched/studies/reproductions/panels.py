@@ -117,7 +117,7 @@ KINDS: Mapping[str, PanelKind] = {
     "saving": PanelKind("Saved by path relinking", "Saved of the other's cost (%)", scale=100.0),
     "mean_decision_cpu_s": PanelKind("Time of a decision", "CPU time of a decision (s, log scale)", "Nodes", log=True),
     "mean_response_h": PanelKind(
-        "Mean response", "Mean time in system (h)", "Load", half="half_width_h", gap="queue grows, no mean"
+        "Mean response", "Mean turnaround time (h)", "Load", half="half_width_h", gap="queue grows, no mean"
     ),
     "mean_h_to_fraction": PanelKind(
         "Time to a share of the work", "Mean time since submission (h)", "Share of the work done"
@@ -142,7 +142,7 @@ KINDS: Mapping[str, PanelKind] = {
     "pd_ors_minus": PanelKind("Gain of PD-ORS", "Utility of PD-ORS less the other's", _SIZE),
     "pd_ors_over_oasis": PanelKind("PD-ORS over OASiS", "Utility of PD-ORS over OASiS'", _SIZE),
     "ratio": PanelKind("Ratio to the best", "Ratio of utilities", "Jobs"),
-    "used_of_reserved": PanelKind("Used of what is reserved", "Used of reserved (%)", "Jobs", scale=100.0),
+    "used_of_reserved": PanelKind("Used of what is reserved", "Used share of reservations (%)", "Jobs", scale=100.0),
     "median_training_slots": PanelKind("Median training time", "Median training time (slots)"),
     "completed_jobs": PanelKind("Completed jobs", "Completed jobs of a seed"),
     "part_of_the_best": PanelKind(

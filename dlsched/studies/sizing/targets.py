@@ -69,7 +69,7 @@ class Target(FrozenModel):
 
     @property
     def words(self) -> str:
-        """The target as text: "Wait, p95 at most 1 h"."""
+        """The target as text: "p95 wait at most 1 h"."""
         return f"{self.kpi.label} {self.side} {self.kpi.show(self.limit)}"
 
     def met_by(self, value: float) -> bool:

@@ -24,7 +24,7 @@ class Curve(FrozenModel):
 
 
 class ChunkTried(FrozenModel):
-    """A chunk size of the pilot: mean time in system over ``jobs`` jobs; None where the queue grew."""
+    """A chunk size of the pilot: mean turnaround time over ``jobs`` jobs; None where the queue grew."""
 
     chunk: int
     response_h: float | None
@@ -34,7 +34,7 @@ class ChunkTried(FrozenModel):
 class SteadyPoint(FrozenModel):
     """A policy at a load.
 
-    Response is the time in system, submission to completion. Where the queue grows there is no mean: response,
+    Response is the turnaround time, submission to completion. Where the queue grows there is no mean: response,
     percentiles, quantiles and early results are left out, and ``growth`` says how fast.
 
     growth

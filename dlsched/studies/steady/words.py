@@ -46,7 +46,7 @@ def steady_sentence(answer: SteadyAnswer) -> str:
     load = focus_load(answer)
     best = best_at(answer, load)
     if best is None or best.response_h is None:
-        return f"Every queue grows at {_loads_words(answer.spec.loads)}: no policy we tried has a mean time in system."
+        return f"Every queue grows at {_loads_words(answer.spec.loads)}: no policy we tried has a mean turnaround time."
     parts = [f"At load {load_words(load)} {spoken(best.label)} keeps jobs {_sure(best)} in the system"]
     parts[0] += _against(answer, best)
     if growing := growth_words(answer):
@@ -144,9 +144,9 @@ def steady_cards(answer: SteadyAnswer) -> list[tuple[str, str, str]]:
     about = f"{spoken(best.label)} at load {load_words(load)}"
     apart = nearest(differences_at(answer, best))
     cards = [
-        ("Time in system, mean", hours(best.response_h), f"{about}: submission to completion, mean with its 95% "
+        ("Mean turnaround time", hours(best.response_h), f"{about}: submission to completion, mean with its 95% "
          f"interval from {amount(best.batches, 'batch', 'batches')} of {best.jobs_measured:,} jobs; {best.words}."),
-        ("Time in system, p95", f"{number(best.p95_h)} h", f"{about}: 95 of 100 jobs are done within this time, half "
+        ("p95 turnaround time", f"{number(best.p95_h)} h", f"{about}: 95 of 100 jobs are done within this time, half "
          f"within {number(best.p50_h)} h."),
     ]  # fmt: skip
     if apart is not None:
@@ -247,7 +247,7 @@ Jobs come in a Poisson stream that fits the load, the same jobs at every policy.
 take on one node each, over the node time there is: jobs on many nodes use more than that, so queues may grow far below
 load 1.
 
-**Time in system** is submission to completion. The first tenth of the jobs meets a cluster that is still filling up and
+**Turnaround time** is submission to completion. The first tenth of the jobs meets a cluster that is still filling up and
 is left out; so are the last ones, which meet fewer others. The 95% **interval** is made of means of consecutive jobs,
 widened where neighbours are alike. Jobs are doubled until the interval is narrow enough or the cap is reached.
 

@@ -15,7 +15,7 @@ from dlsched.studies.design.variants import Futures
 TODAY, NOTHING, CHANGED = "today", "doing nothing", "the change"
 """Names of the sides in a comparison."""
 LEVELS_PERCENT = tuple(level / 2 for level in range(201))
-"""Shares of jobs at which waits and times in system are kept, percent: 0, 0.5, ..., 100."""
+"""Shares of jobs at which waits and turnaround times are kept, percent: 0, 0.5, ..., 100."""
 MOST_CARDS = 4
 FOREST = (
     "late_share", "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", *COSTS, "allocation_ratio",

@@ -183,7 +183,7 @@ def _differences(answer: SteadyAnswer, load: float) -> None:
     ]  # fmt: skip
     if rows:
         st.markdown(
-            "**Differences of the mean time in system**, over jobs measured under both. Each interval is a 95% one by "
+            "**Differences of the mean turnaround time**, over jobs measured under both. Each interval is a 95% one by "
             "itself: of 20 policies that are alike, one would seem to differ."
         )
         st.dataframe(pd.DataFrame(rows), hide_index=True, key="steady-pairs", placeholder="–",

@@ -23,7 +23,7 @@ from dlsched.wording.caveats import Caveat, ordered
 from dlsched.wording.formats import amount
 
 NO_OPTION = "Choose something first: what happens to you is no option"
-PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
+PICTURES = {"waits_s": "Wait", "times_in_system_s": "Turnaround time", "queue": "Queue over time"}
 WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
 STYLE = """<style>
 .st-key-whatif-old{opacity:.55}
@@ -220,6 +220,6 @@ interval of its mean, of waits as a ratio, leaves out no change.
 
 Where nothing varies the numbers are exact for this trace and no forecast.
 
-**Pictures** of waits, times in system and the queue are of the first future. Costs are per month of 30.4 days where
+**Pictures** of waits, turnaround times and the queue are of the first future. Costs are per month of 30.4 days where
 nodes are owned, and per completed job where the policy rents machines.
 """

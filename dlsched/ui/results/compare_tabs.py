@@ -29,7 +29,7 @@ from dlsched.wording.formats import amount, capital
 FOREST = (
     "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "late_share", *COSTS, "allocation_ratio",
 )  # fmt: skip
-QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
+QUANTITIES = {"wait_s": "Wait", "jct_s": "Turnaround time"}
 MOST_COLUMNS = 6
 """Runs up to which charts are drawn and the table is set as text."""
 TABLE_ONLY = ("Savings", "What differs")
@@ -126,7 +126,7 @@ def differences(shown: Compared) -> None:
 
 
 def distributions(shown: Compared) -> None:
-    """Show the distribution of wait or time in system over jobs."""
+    """Show the distribution of wait or turnaround time over jobs."""
     quantity = str(
         st.segmented_control(
             "Quantity", list(QUANTITIES), default="wait_s", required=True, key="ecdf-quantity",

@@ -53,7 +53,7 @@ def cost_parts(metrics: Metrics) -> dict[str, float]:
     parts = {
         "Useful work": bill - idle - float(spare or 0) - float(restarts),
         "Restarts and lost work": float(restarts),
-        "Spare GPUs beside jobs": float(spare or 0),
+        "Spare GPUs on busy machines": float(spare or 0),
         "Paid but idle": idle,
         "Lateness": float(metrics.get("tardiness_cost") or 0),
         "Rejections": float(metrics.get("rejection_cost") or 0),

@@ -154,7 +154,7 @@ def bounds_part(metrics: Mapping[str, Number]) -> None:
     jobs = ""
     if left_out:
         jobs = (
-            f" {amount(left_out, 'job')} did not complete here: bounds on time in system are about the others, and a "
+            f" {amount(left_out, 'job')} did not complete here: bounds on turnaround time are about the others, and a "
             "policy that completes other jobs has another bound."
         )
     st.markdown(f":gray[{ASSUMED}{jobs}]")

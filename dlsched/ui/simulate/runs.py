@@ -34,7 +34,7 @@ def table_of(runs: pd.DataFrame) -> pd.DataFrame:
             "Scenario": names,
             "Policy": [policy_label(str(key)) for key in runs["policy"]],
             "Future": [_future(row) for row in runs.itertuples()],
-            "Wait, p95": metric("wait_p95"),
+            "p95 wait": metric("wait_p95"),
             "Late": metric("late_share"),
             "Cost/month": metric("cost_month"),
             "Completed": metric("completed"),

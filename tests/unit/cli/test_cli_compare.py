@@ -141,7 +141,7 @@ def test_the_command_of_the_memo_computes_it_again(
     answer = json.loads(capsys.readouterr().out)
     late = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "LAS"))
     told = {(row[0].value, row[2].value): row[5].value for row in book["Differences"].iter_rows()}
-    assert told["Time in system, mean", "LAS"] == pytest.approx(late["delta"] / 3600)
+    assert told["Mean turnaround time", "LAS"] == pytest.approx(late["delta"] / 3600)
 
 
 def test_what_is_typed_takes_the_place_of_our_words(
@@ -255,7 +255,7 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
     answer = json.loads(capsys.readouterr().out)
     mean = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "One more node"))
     told = {(row[0].value, row[2].value): row[5].value for row in book["Differences"].iter_rows()}
-    assert told["Time in system, mean", "One more node"] == pytest.approx(mean["delta"] / 3600)
+    assert told["Mean turnaround time", "One more node"] == pytest.approx(mean["delta"] / 3600)
 
 
 def test_all_choices_meet_the_condition(

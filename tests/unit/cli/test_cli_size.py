@@ -31,7 +31,7 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
     file = written(tmp_path)
     assert main(["size", file, "--target", "wait_p95<=0 s", "--headroom", *ONE]) == 0
     lines = capsys.readouterr().out.splitlines()
-    met = "that would have met “Wait, p95 at most 0 s” in this trace: $7,880"
+    met = "that would have met “p95 wait at most 0 s” in this trace: $7,880"
     assert lines[0].startswith(f"3 nodes are the cheapest we tried {met}")
     assert lines[1].startswith("Mind: ")
     assert lines[2].startswith("Exact for this trace, not a forecast: nothing in it is random. FIFO, ")
@@ -76,8 +76,8 @@ def test_a_condition_happens_to_every_size(tmp_path: Path, capsys: pytest.Captur
 def test_no_size_is_an_answer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", written(tmp_path), "--target", "jct_mean<=59 s", *ONE]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("No size we tried, up to 8 nodes, meets “Time in system, mean at most 59 s”.")
-    assert "Time in system, mean: the lowest reached is 1 min, with 4 nodes." in out
+    assert out.startswith("No size we tried, up to 8 nodes, meets “Mean turnaround time at most 59 s”.")
+    assert "Mean turnaround time: the lowest reached is 1 min, with 4 nodes." in out
 
 
 def test_runs_are_kept_and_found_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

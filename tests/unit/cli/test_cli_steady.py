@@ -20,7 +20,7 @@ def test_the_table_has_a_line_for_each_policy_and_load(capsys):
     out, err = capsys.readouterr()
     assert err == ""
     lines = out.splitlines()
-    assert lines[0] == "Time in system, hours, 10 nodes, seed 1; ± is the 95% interval"
+    assert lines[0] == "Turnaround time, hours, 10 nodes, seed 1; ± is the 95% interval"
     assert [line.split()[0] for line in lines[2:6]] == ["0.2", "0.4", "0.2", "0.4"]
     assert all(" 400 " in line for line in lines[2:6])
     assert "within target, ±" in lines[2]

@@ -35,7 +35,7 @@ def test_a_run(theme: Theme):
         "80; upper bound 100; at most 25% left to gain",
         "$200; lower bound $176; at most 12% left to gain",
     ]
-    assert chart.alt.startswith("Time in system, mean 2 h, lower bound 1 h, at most 50% left to gain; Utility 80")
+    assert chart.alt.startswith("Mean turnaround time 2 h, lower bound 1 h, at most 50% left to gain; Utility 80")
     assert chart.table["left to gain at most, %"].tolist() == pytest.approx([50, 25, 12])
     assert "%" in chart.figure.layout.xaxis.title.text
 
@@ -67,7 +67,7 @@ def test_runs_that_completed_other_jobs_have_a_line_each():
     assert lines_of(chart) == pytest.approx([1, 2, np.nan], nan_ok=True)
     assert chart.figure.data[0].x.tolist() == pytest.approx([2.5, 4, 2.5])
     assert not chart.figure.layout.shapes
-    assert chart.figure.layout.xaxis.title.text == "Time in system, mean (hours)"
+    assert chart.figure.layout.xaxis.title.text == "Mean turnaround time (hours)"
     # A has the shorter time, but of shorter jobs: B leaves less to gain
     assert chart.figure.layout.title.text.endswith("B is nearest to its own with 4 h, means")
     assert chart.figure.layout.annotations[2].text == "no bound that says something"

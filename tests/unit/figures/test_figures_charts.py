@@ -165,7 +165,7 @@ def every_chart(theme, clock=DAYS):
     colour_of = {name: theme.marks[i] for i, name in enumerate(runs)}
     states = dict.fromkeys(runs, series)
     changes = [
-        compare.Change("Wait, p95", name, 5.0 * i - 9, 5.0 * i - 12, 5.0 * i - 5, verdict, f"{i} min")
+        compare.Change("p95 wait", name, 5.0 * i - 9, 5.0 * i - 12, 5.0 * i - 5, verdict, f"{i} min")
         for i, (name, verdict) in enumerate(zip(runs, ("better", "worse", "not distinguishable"), strict=False))
     ]
     per_user = facts.groupby("user")["wait_s"].mean()

@@ -43,7 +43,7 @@ def test_sizes_stand_at_cost_and_service_with_their_verdicts(theme: Theme) -> No
     assert list(trace(chart.figure, "today").x) == [2 * USD_MONTH]
     assert "target: at most 1 h" in texts(chart.figure)
     assert chart.alt == (
-        "Wait, p95 of 5 sizes from 1 node to 6 nodes. Today: 2 nodes, $14,600/month, 5 h (3 h 3 min to 8 h 13 min), "
+        "p95 wait of 5 sizes from 1 node to 6 nodes. Today: 2 nodes, $14,600/month, 5 h (3 h 3 min to 8 h 13 min), "
         "fails; Answer: 4 nodes, $29,200/month, 30 min, ok."
     )
     assert chart.table["what"].tolist() == ["", "today", "", "answer", ""]
@@ -110,7 +110,7 @@ def test_several_targets_each_have_a_chart_of_their_own() -> None:
     chart = known(cost_and_service(answer, "late_share", LIGHT))
     assert list(trace(chart.figure, "answer").y) == [5.0]
     assert "target: at most 5%" in texts(chart.figure)
-    assert chart.figure.layout.yaxis.title.text == "Late jobs, share (%)"
+    assert chart.figure.layout.yaxis.title.text == "Share of late jobs (%)"
 
 
 def test_headroom_shades_where_a_size_ceases_to_meet_the_targets() -> None:
@@ -121,7 +121,7 @@ def test_headroom_shades_where_a_size_ceases_to_meet_the_targets() -> None:
     (band,) = [shape for shape in chart.figure.layout.shapes if shape.type == "rect"]
     assert (band.x0, band.x1) == (1.2, 1.25)
     told = "4 nodes (answer): meets the targets with 20% more jobs, not with 25% more jobs."
-    assert chart.alt == f"Wait, p95 over the load. {told}"
+    assert chart.alt == f"p95 wait over the load. {told}"
     assert headroom(sizing(headroom=()), "wait_p95", LIGHT) is None
 
 
@@ -138,7 +138,7 @@ def test_months_have_a_band_what_is_delivered_and_the_last_month_to_order() -> N
     band = next(one for one in chart.figure.data if one.fill == "toself")
     assert len(band.x) == 10
     assert chart.alt == (
-        "Wait, p95 from 30 min in November 2026 to 12 min in March 2027. The targets break in February 2027. "
+        "p95 wait from 30 min in November 2026 to 12 min in March 2027. The targets break in February 2027. "
         "Order by December 2026. +2 nodes in March 2027."
     )
 

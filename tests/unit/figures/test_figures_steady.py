@@ -97,18 +97,18 @@ def test_the_table_has_every_point_with_interval_jobs_and_state() -> None:
     table = steady.response_by_load(ANSWER, LIGHT).table
     assert len(table) == 12
     row = table[(table["policy"] == KNEE) & (table["load"] == 0.7)].iloc[0]
-    assert (row["mean time in system, h"], row["± h (95%)"], row["p95, h"]) == (120, 20, 360)
+    assert (row["mean turnaround time, h"], row["± h (95%)"], row["p95, h"]) == (120, 20, 360)
     assert (row["jobs simulated"], row["jobs measured"], row["left out at the start"]) == (1000, 900, 100)
     assert row["state"] == "cap reached, ± 16.7%"
     assert row["parameters"] == "gamma 0.0"
     growing = table[(table["policy"] == SRPT) & (table["load"] == 0.5)].iloc[0]
-    assert np.isnan(growing["mean time in system, h"])
+    assert np.isnan(growing["mean turnaround time, h"])
     assert growing["queue grows by, jobs per 100 arrivals"] == 20
 
 
 def test_the_picture_in_words_names_both_ends_and_who_grows() -> None:
     assert steady.response_alt(ANSWER).startswith(
-        "Mean time in system with 95% intervals: HELL, malleable 50.0 h ± 1.0 at load 0.1, 80.0 h ± 8.0 at load 0.7, "
+        "Mean turnaround time with 95% intervals: HELL, malleable 50.0 h ± 1.0 at load 0.1, 80.0 h ± 8.0 at load 0.7, "
         "queue grows at load 0.9; "
     )
 
@@ -144,7 +144,7 @@ def test_over_time_tells_means_weighted_by_time() -> None:
 def test_jobs_in_the_system_have_their_mean_by_littles_law() -> None:
     chart = steady_detail.over_time(ANSWER, 0.5, "jobs", LIGHT)
     per_hour = 3600 / mean_gap_s(ANSWER.spec.stream_at(0.5, 1000))
-    assert f"HELL, malleable {60 * per_hour:.3g} in the mean (rate x time in system), at most 3" in chart.alt
+    assert f"HELL, malleable {60 * per_hour:.3g} in the mean (rate x turnaround time), at most 3" in chart.alt
     assert chart.alt.endswith("SRPT, all nodes at most 400, growing.")
 
 

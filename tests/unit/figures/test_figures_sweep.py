@@ -30,7 +30,7 @@ def test_lines_show_means_over_the_range_with_bands_and_the_present_value(theme:
     assert list(fifo.x) == [4, 8]
     assert list(fifo.y) == [110, 52]  # minutes
     assert [place for place, _ in fifo.customdata] == [0, 1]
-    assert chart.figure.layout.yaxis.title.text == "Time in system, mean (min)"
+    assert chart.figure.layout.yaxis.title.text == "Mean turnaround time (min)"
     assert [trace.fill for trace in chart.figure.data].count("toself") == 2
     assert any(note.text == "now" for note in chart.figure.layout.annotations)
     assert "FIFO 1 h 50 min (35 min to 5 h 49 min) at 4 nodes" in chart.alt
@@ -144,7 +144,7 @@ def test_a_map_prints_values_where_they_are_and_says_what_was_not_run(theme: The
     assert list(chart.figure.layout.xaxis.ticktext) == ["4", "8"]
     assert list(chart.figure.layout.yaxis.ticktext) == ["−20%", "+20%"]
     assert chart.alt == (
-        "Time in system, mean of FIFO: from 1 min (4 nodes, arrivals −20%) to 10 min (8 nodes, arrivals +20%). "
+        "Mean turnaround time of FIFO: from 1 min (4 nodes, arrivals −20%) to 10 min (8 nodes, arrivals +20%). "
         "1 cell without a number."
     )
 
@@ -225,9 +225,9 @@ def test_two_values_on_one_side_stand_below_each_other() -> None:
 @pytest.mark.parametrize(
     ("metric", "largest", "factor", "title"),
     [
-        ("jct_mean", 60.0, 1 / 60, "Time in system, mean (min)"),
-        ("jct_mean", 9000.0, 1 / 3600, "Time in system, mean (h)"),
-        ("late_share", 0.5, 100.0, "Late jobs, share (%)"),
+        ("jct_mean", 60.0, 1 / 60, "Mean turnaround time (min)"),
+        ("jct_mean", 9000.0, 1 / 3600, "Mean turnaround time (h)"),
+        ("late_share", 0.5, 100.0, "Share of late jobs (%)"),
         ("cost_month", 5.0, 1.0, "Cost per month ($/month)"),
         ("completed", 5.0, 1.0, "Completed (jobs)"),
     ],

@@ -36,7 +36,7 @@ def answer(**more: Any) -> WhatIf:
 def test_changes_are_in_percent_of_today_and_coloured_by_verdict(theme: Theme) -> None:
     made = answer()
     chart = known(changes(made, comparison_of(made), theme))
-    assert chart.table["metric"].tolist() == ["Late jobs, share", "Wait, p95", "Wait, mean", "Cost per month"]
+    assert chart.table["metric"].tolist() == ["Share of late jobs", "p95 wait", "Mean wait", "Cost per month"]
     dots = chart.figure.data[1]
     # 31% to 11%: -20 pp are -64.5%; 1,000 s to 600 s: -40%; 500 s to 300 s about; 100 $ to 150 $: +50%
     assert list(dots.x) == pytest.approx([100 * -0.2 / 0.31, -40, -200 / 501 * 100, 50])

@@ -1,4 +1,4 @@
-"""Bounds on time in system, lateness and utility: by hand, against all schedules of tiny cases, under wild moves."""
+"""Bounds on turnaround time, lateness and utility: by hand, against all schedules of tiny cases, under wild moves."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def sentence(other, *, exact=True, base=FIFO):
 def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
     base = {**FIFO, "jct_mean": 7_200.0, "other_width_share": 0.0}
     told = sentence({"wait_p95": 60.0, "jct_mean": 10_800.0, "other_width_share": 0.4}, base=base)
-    assert told.startswith("EASY raises the mean time in system from 2 h to 3 h (+1 h) against FIFO")
+    assert told.startswith("EASY raises the mean turnaround time from 2 h to 3 h (+1 h) against FIFO")
     same_widths = sentence({"wait_p95": 60.0, "jct_mean": 10_800.0, "other_width_share": 0.0}, base=base)
     assert same_widths.startswith("EASY cuts the p95 wait")
 

@@ -62,7 +62,7 @@ def test_the_numbers_are_those_of_the_draws():
     assert late.delta_text == "−20 pp, better"
     assert memo.certainty == "95% interval over 3 simulated versions of the workload"
     assert [row.kpi.key for row in memo.rows] == ["late_share", "cost_month", "completed"]
-    assert memo.same == "Rejected 0 · Unfinished 0 · Wait, p95 2 h"
+    assert memo.same == "Rejected 0 · Unfinished 0 · p95 wait 2 h"
     assert (memo.cost, memo.service) == ("cost_month", "late_share")
 
 

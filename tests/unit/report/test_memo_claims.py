@@ -138,7 +138,7 @@ def test_the_memo_of_two_policies_has_claims_of_every_part() -> None:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (Claim("chart", "value", 0.31, "SJF", "late_share"), "first page: SJF, Late jobs, share: 30%|31%"),
+        (Claim("chart", "value", 0.31, "SJF", "late_share"), "first page: SJF, Share of late jobs: 30%|31%"),
         (Claim("slides", "verdict", "not clear", "SJF", "late_share"), "better.*not clear"),
         (Claim("slides", "service", "wait_p95"), "service late_share against slides: service wait_p95"),
         (Claim("slides", "condition", "30% more jobs"), "as things are.*30% more jobs"),

@@ -67,7 +67,7 @@ def test_the_table_of_the_slides_has_the_numbers_of_the_page():
     cells = [[cell.text_frame.text for cell in row.cells] for row in table.rows]
     assert cells[0] == ["", "FIFO", "SJF"]
     assert [
-        "Late jobs, share",
+        "Share of late jobs",
         "50%\n95% interval 25.2% to 74.8%",
         "30%\n95% interval 5.2% to 54.8%\n−20 pp, better",
     ] in cells
@@ -130,14 +130,14 @@ def test_the_workbook_has_its_sheets_and_charts():
 def test_numbers_are_numbers_with_a_format():
     found = book(cost_and_late())
     rows = {(row[0].value, row[2].value): row for row in found["Differences"].iter_rows(min_row=2)}
-    late = rows["Late jobs, share", "SJF"]
+    late = rows["Share of late jobs", "SJF"]
     assert [cell.value for cell in late[1:6]] == ["%", "SJF", pytest.approx(50.0), pytest.approx(30.0),
                                                   pytest.approx(-20.0)]  # fmt: skip
     assert [cell.value for cell in late[6:8]] == [pytest.approx(-20.0)] * 2
     assert [late[8].value, late[11].value] == [pytest.approx(-40.0), "better"]
     assert late[4].number_format == "#,##0.00"
     assert rows["Cost per month", "SJF"][4].number_format == "$#,##0"
-    waits = rows["Wait, p95", "SJF"]
+    waits = rows["p95 wait", "SJF"]
     assert [waits[1].value, waits[3].value] == ["h", 2.0]
     frontier = [[cell.value for cell in row[:7]] for row in found["Frontier"].iter_rows(min_row=2, max_row=3)]
     half = pytest.approx(24.841, rel=1e-4)
@@ -150,7 +150,7 @@ def test_numbers_are_numbers_with_a_format():
 def test_all_draws_are_in_the_last_sheet():
     sheet = book(cost_and_late())["All numbers"]
     head = [cell.value for cell in sheet[1]]
-    place = head.index("Late jobs, share (%)")
+    place = head.index("Share of late jobs (%)")
     late = [row[place].value for row in sheet.iter_rows(min_row=2)]
     assert late == pytest.approx([40.0, 50.0, 60.0, 20.0, 30.0, 40.0])
     assert [row[1].value for row in sheet.iter_rows(min_row=2)] == [0, 1, 2, 0, 1, 2]
@@ -189,5 +189,5 @@ def test_endings_say_the_kind():
 
 
 def test_labels_carry_their_unit():
-    assert titled("Wait, p95", "duration") == "Wait, p95 (h)"
+    assert titled("p95 wait", "duration") == "p95 wait (h)"
     assert titled("Completed", "count") == "Completed"

@@ -60,7 +60,7 @@ def test_it_is_well_formed_and_says_what_the_memo_says():
     for text in (memo.question, memo.recommendation, memo.note, "95% interval 5.2% to 54.8%", "−20 pp, better",
                  "list prices", "Jobs ask for 118%", "2026-11-22", "Night shift, v3", memo.origin.scenario_hash,
                  "python -m dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none",
-                 "−1 h, better", "Completed after their due time"):  # fmt: skip
+                 "−1 h, better", "Jobs completed after their due date"):  # fmt: skip
         assert text in page.text, text
     assert page.tags.count("h1") == 2
     heads = [value for tag, name, value in page.attributes if (tag, name) == ("th", "scope")]
@@ -159,13 +159,13 @@ def sensitivity(fewer_nodes: list[float]) -> Sensitivity:
 def test_situations_say_where_the_choice_holds():
     plain = full_memo()
     held, lost = sensitivity([0.2, 0.3, 0.4]), sensitivity([0.6, 0.7, 0.8])
-    assert held.words(plain.advice) == "SJF is better than FIFO in Late jobs, share in all 2 situations."
+    assert held.words(plain.advice) == "SJF is better than FIFO in Share of late jobs in all 2 situations."
     assert lost.words(plain.advice) == (
-        "SJF is better than FIFO in Late jobs, share in 1 of 2 situations; not at: 4 nodes."
+        "SJF is better than FIFO in Share of late jobs in 1 of 2 situations; not at: 4 nodes."
     )
     assert held.names == ("FIFO", "SJF")  # LAS is best of all, and not in the memo
     stay = full_memo([two()[0], option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)])])
-    assert lost.words(stay.advice) == "SJF is better than FIFO in Late jobs, share at: as it is."
+    assert lost.words(stay.advice) == "SJF is better than FIFO in Share of late jobs at: as it is."
     text = Page(to_html(full_memo(sensitivity=lost))).text
     assert "in 1 of 2 situations" in text
 
@@ -180,7 +180,7 @@ def test_situations_are_of_the_options_and_the_numbers_of_the_memo():
     assert of_sweep(swept([0.6] * 3), "late_share", more, basis) is None
     other = [two()[0], option("SJF", [numbers(late, 100.0) for late in (0.2, 0.3, 0.41)], "sjf")]
     assert not found.fits(full_memo(other).comparison)
-    with pytest.raises(InputError, match=r"contradict itself: .*Late jobs, share"):
+    with pytest.raises(InputError, match=r"contradict itself: .*Share of late jobs"):
         full_memo(other, sensitivity=found)
 
 

@@ -41,18 +41,18 @@ def memo(found: Sizing | None = None, *, is_option: bool = True, hours: float = 
 
 def test_the_claim_names_what_was_asked_and_in_how_many_futures_it_held() -> None:
     assert answer_words(sizing()) == (
-        "the cheapest we tried that meet “Wait, p95 at most 1 h” on average over 3 simulated versions of the workload: "
+        "the cheapest we tried that meet “p95 wait at most 1 h” on average over 3 simulated versions of the workload: "
         "$29,200/month, $14,600/month more than today."
     )
     both = Rule(targets=(WAIT, LATE), claim="nearly-every", level=0.9, basis=DRAWN)
     assert asked_words(sizing(rule=both)) == (
-        "Wait, p95 at most 1 h and Late jobs, share at most 5% in 90% of months, under FIFO"
+        "p95 wait at most 1 h and Share of late jobs at most 5% in 90% of months, under FIFO"
     )
-    assert "Targets: Wait, p95 at most 1 h and Late jobs, share at most 5%." in answer_words(sizing(rule=both))
+    assert "Targets: p95 wait at most 1 h and Share of late jobs at most 5%." in answer_words(sizing(rule=both))
     assert "in this month and in 2 of 2 months put together from its days" in answer_words(
         sizing(RECORDED, rule=Rule(targets=(WAIT,), claim="nearly-every", level=0.9, basis=RECORDED))
     )
-    assert asked_words(sizing(EXACT_BASIS)) == "Wait, p95 at most 1 h, under FIFO"
+    assert asked_words(sizing(EXACT_BASIS)) == "p95 wait at most 1 h, under FIFO"
     assert answer_words(sizing(answer=None)) == ""
 
 
@@ -78,7 +78,7 @@ def test_a_size_that_meets_its_target_stands_beside_a_wait_that_is_not_clear() -
 
 
 def test_a_search_of_other_numbers_than_the_options_is_refused() -> None:
-    with pytest.raises(InputError, match=r"contradict itself: .*4 nodes, Wait, p95"):
+    with pytest.raises(InputError, match=r"contradict itself: .*4 nodes, p95 wait"):
         memo(hours=0.6)
 
 

@@ -93,7 +93,7 @@ def cards_of(one: Admission) -> list[tuple[str, str, str]]:
             "policy chooses: the bound of the knapsack.",
         ),
         (
-            "Used of reserved",
+            "Used share of reservations",
             share(used),
             "What jobs hold after this interval, of what they block: a job blocks its user's limit. Resources are "
             "added as shares of what there is.",

@@ -174,7 +174,7 @@ def tables(study: SteadyComparison) -> dict[str, Any]:
             for pair in study.answer.pairs
         ],
         "audited": study.answer.audited,
-        "seconds_are_of": "time in the system, submission to completion",
+        "seconds_are_of": "turnaround time, submission to completion",
     }
 
 

@@ -85,7 +85,7 @@ def test_sentences_say_when_it_breaks_and_what_to_order_by_when() -> None:
     growth = run_growth(asked(scenario, begin="2026-11", lead_months=1, futures=TEN), scenario)
     broken, first = known(breaks_at(growth)), known(first_of(growth, "fails", "unsure"))
     words = sentence(growth)
-    assert f"Wait, mean at most 1 min breaks in {month_name('2026-11', broken)}" in words
+    assert f"Mean wait at most 1 min breaks in {month_name('2026-11', broken)}" in words
     order = known(to_order(growth))
     more = sum(known(order.counts)) - 2
     assert f"Order {more} more node" in words

@@ -55,7 +55,7 @@ def test_the_sentence(one: Admission, who: str, worth_of: str, why: str) -> None
 
 def test_the_cards_say_what_the_sentence_says():
     assert [card[:2] for card in cards_of(ONE)] == [
-        ("Admitted", "1 of 3"), ("Worth", "30, proven"), ("Used of reserved", "69.2%"),
+        ("Admitted", "1 of 3"), ("Worth", "30, proven"), ("Used share of reservations", "69.2%"),
         ("Carried over, rejected", "1, 1"),
     ]  # fmt: skip
     assert ONE.used_of_reserved() == pytest.approx((3 / 10 + 24 / 40) / (6 / 10 + 28 / 40))

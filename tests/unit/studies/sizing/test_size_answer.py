@@ -134,7 +134,7 @@ def test_one_node_more_is_paired() -> None:
     assert more.counts == (7,)
     change = known(more.changes["wait_p95"])
     assert (change.value, change.better, change.n, change.verdict) == (-100, 12, 12, "better")
-    assert says(one_more_words(answer, more), "$1,000/month", "Wait, p95 −1 min 40 s", "better")
+    assert says(one_more_words(answer, more), "$1,000/month", "p95 wait −1 min 40 s", "better")
     assert usd_more(answer, (6,), (4,)) == 2000
     recorded = random_sizing(WAITS, RECORDED)
     assert says(one_more_words(recorded, one_more(recorded)[0]), "better in 11 of 11 futures")
@@ -156,11 +156,11 @@ def test_reversals_are_told_of_next_larger_sizes_only() -> None:
 
 
 def test_the_sentence_names_size_claim_cost_and_today() -> None:
-    assert says(sentence(sizing()), "6 nodes", "cheapest", "would have met “Wait, p95 at most 1 h” in this trace",
+    assert says(sentence(sizing()), "6 nodes", "cheapest", "would have met “p95 wait at most 1 h” in this trace",
                 "$6,000", "$2,000/month more")  # fmt: skip
     assert says(sure_words(sizing()), "Exact", "not a forecast")
     drawn = random_sizing(WAITS)
-    assert "meet “Wait, p95 at most 1 h” on average over 12 simulated versions of the workload: $6,000" in sentence(
+    assert "meet “p95 wait at most 1 h” on average over 12 simulated versions of the workload: $6,000" in sentence(
         drawn
     )
     assert says(sure_words(drawn), "same 12 futures", "in 12 of 12 futures")
@@ -197,10 +197,10 @@ def test_bursts_of_a_user_are_told_of_what_was_recorded() -> None:
 
 def test_no_size_is_told_with_what_was_reached() -> None:
     none = random_sizing({2: 9000, 4: 7200, 5: 3602}, answer=None, status="none", reasons=("something is in the way",))
-    assert says(sentence(none), "No size", "up to 5 nodes", "“Wait, p95 at most 1 h”", "on average")
+    assert says(sentence(none), "No size", "up to 5 nodes", "“p95 wait at most 1 h”", "on average")
     assert why_none(none) == [
         "something is in the way",
-        "Wait, p95: the lowest reached is 1 h, with 5 nodes",
+        "p95 wait: the lowest reached is 1 h, with 5 nodes",
         "borderline: 5 nodes",
     ]
     assert why_none(sizing()) == []

@@ -74,7 +74,7 @@ def test_share_of_the_limit_used() -> None:
     nothing = Target(metric="rejected", limit=0)
     assert nothing.share_used(0) == 1
     assert nothing.share_used(2) == np.inf
-    assert HOUR.words == "Wait, p95 at most 1 h"
+    assert HOUR.words == "p95 wait at most 1 h"
 
 
 # ---- verdicts by hand --------------------------------------------------------------------------------

@@ -97,9 +97,9 @@ def test_fields_begin_with_what_is_usual_or_with_what_is_so_now(metric: str, now
 
 
 def test_a_bad_limit_names_its_field_and_a_way_to_write_it() -> None:
-    with pytest.raises(InputError, match=r"Target Wait, p95: .*needs a unit of its kind, got none.*as 1 h"):
+    with pytest.raises(InputError, match=r"Target p95 wait: .*needs a unit of its kind, got none.*as 1 h"):
         read_targets({"wait_p95": "60"})
-    with pytest.raises(InputError, match=r"Late jobs, share: the limit is not a number with a unit, got 'few'.*as 5%"):
+    with pytest.raises(InputError, match=r"Share of late jobs: the limit is not a number with a unit, got 'few'.*as 5%"):
         read_targets({"wait_p95": "1 h", "late_share": "few"})
     with pytest.raises(InputError, match="Targets: there is none"):
         read_targets({})
@@ -124,7 +124,7 @@ def test_cards_of_an_answer() -> None:
     assert cards == {
         "Nodes": "4 (+2)",
         "Cost per month": "$29,200",
-        "Wait, p95": "30 min (limit 1 h)",
+        "p95 wait": "30 min (limit 1 h)",
         "Headroom": "+20% jobs",
     }
     fewer = cards_of(sizing(today=(6,)))
@@ -159,8 +159,8 @@ def test_on_free_slots_costs_are_those_of_the_runs() -> None:
 def test_where_nothing_does_cards_tell_what_was_reached() -> None:
     kept = tuple(one for one in sizing().sizes if one.counts in ((1,), (2,)))
     none = sizing(sizes=kept, answer=None, neighbours=(), status="none", headroom=())
-    assert sentence(none).startswith("No size we tried, up to 2 nodes, meets “Wait, p95 at most 1 h”")
-    assert [card[:2] for card in cards_of(none)] == [("Sizes tried", "2"), ("Wait, p95, lowest reached", "5 h")]
+    assert sentence(none).startswith("No size we tried, up to 2 nodes, meets “p95 wait at most 1 h”")
+    assert [card[:2] for card in cards_of(none)] == [("Sizes tried", "2"), ("p95 wait, lowest reached", "5 h")]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_every_size_is_a_row_with_verdicts_as_words() -> None:
     rows = rows_of(sizing())
     assert [row["Size"] for row in rows] == ["2 nodes", "1 node", "3 nodes", "4 nodes", "6 nodes"]
     assert [row["Note"] for row in rows] == ["today", "", "just below", "answer", ""]
-    assert rows[2]["Wait, p95 at most 1 h"] == "1 h (37 min to 1 h 39 min), borderline"
+    assert rows[2]["p95 wait at most 1 h"] == "1 h (37 min to 1 h 39 min), borderline"
     assert [row["All targets"] for row in rows] == ["fails", "fails", "borderline", "ok", "ok"]
     assert [row["Met"] for row in rows] == [f"in {hits} of 3 futures" for hits in (0, 0, 2, 3, 3)]
     assert "Why" not in rows[0]
@@ -215,8 +215,8 @@ def test_chips_name_the_claim_the_sizes_and_what_is_drawn() -> None:
 
 def test_a_question_in_words_names_the_claim_only_where_something_is_random() -> None:
     words = goal_words((WAIT,), "nearly-every", 0.95, "FIFO", exact=False)
-    assert words == "Wait, p95 at most 1 h in 95% of months, under FIFO"
-    assert goal_words((WAIT,), "average", 0.95, "FIFO", exact=True) == "Wait, p95 at most 1 h, under FIFO"
+    assert words == "p95 wait at most 1 h in 95% of months, under FIFO"
+    assert goal_words((WAIT,), "average", 0.95, "FIFO", exact=True) == "p95 wait at most 1 h, under FIFO"
 
 
 def test_headroom_cards_and_rows() -> None:

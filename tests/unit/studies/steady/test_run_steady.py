@@ -45,7 +45,7 @@ def asked(**changes):
 
 
 def test_one_node_first_come_first_served_is_the_queue_of_pollaczek_and_khinchine():
-    """M/D/1: mean time in system = S + load S / (2 (1 - load))."""
+    """M/D/1: mean turnaround time = S + load S / (2 (1 - load))."""
     answer = run_steady(asked(loads=[0.3, 0.7]))
     for point in answer.points:
         load = point.load
@@ -146,7 +146,7 @@ def test_policies_are_compared_on_the_same_jobs():
 
 
 def two_kinds_s(load):
-    """Return the mean time in system first come first served and shortest remaining first (Schrage and Miller).
+    """Return the mean turnaround time first come first served and shortest remaining first (Schrage and Miller).
 
     Shorts wait for shorts before them and for longs with less than a short left; a long's last 20 s are not disturbed.
     """

@@ -70,8 +70,8 @@ def test_who_grows_where(said: str) -> None:
 def test_cards_agree_with_the_sentence() -> None:
     found = {label: value for label, value, _ in words.steady_cards(ANSWER)}
     assert found == {
-        "Time in system, mean": "80.0 h ± 8.0",
-        "Time in system, p95": "240 h",
+        "Mean turnaround time": "80.0 h ± 8.0",
+        "p95 turnaround time": "240 h",
         "Against next policy, h": "\N{MINUS SIGN}40 ± 15",
         "No growth up to": "load 0.7",
     }

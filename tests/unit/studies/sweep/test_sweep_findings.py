@@ -44,7 +44,7 @@ from tests.support.wording import says
 def test_the_safe_choice_and_how_much_another_can_lose() -> None:
     # At 4 nodes SJF 85 min, FIFO 110: 25 / 85 = 29.4%. At 8 nodes FIFO 52, SJF 54: 2 / 52 = 3.8%.
     text = finding(two_policies(), "jct_mean")
-    assert says(text, "Time in system, mean", "SJF", "best", "at most 3.85%", "both")
+    assert says(text, "Mean turnaround time", "SJF", "best", "at most 3.85%", "both")
     assert says(text, "FIFO", "29.4%", "4 nodes", "not clear", "95%")
 
 
