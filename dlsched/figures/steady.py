@@ -8,14 +8,19 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.figures.base import Chart, framed, legend_mark, plain
 from dlsched.figures.lines import SYMBOLS, Look, add_means, bars
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.studies.steady.answer import SteadyAnswer, SteadyPoint
-from dlsched.wording.certainty import hours
-from dlsched.wording.formats import amount, cut, load_words, number
+from dlsched.wording.certainty import mean_time
+from dlsched.wording.formats import amount, cut, duration, load_words
 
 HEIGHT = 380
+OF_60 = (1, 1.5, 2, 3, 4, 6, 10, 15, 20, 30, 45)
+TICKS = (OF_60, OF_60, (1, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16), (1, 1.5, 2, 3, 4, 6, 8, 12, 20, 30, 50, 100, 200, 400))
+"""Seconds, minutes, hours and days at which a tick may stand."""
+MOST_TICKS = 9
 GROWS = "triangle-up-open"
 APART, EDGE_APART = 0.006, 0.02
 """How far apart points of one load stand, so that bars, and triangles at the edge, do not cover each other."""
@@ -68,9 +73,9 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
     framed(
         figure, theme, title=f"Mean turnaround time at load {span}, with 95% intervals",
         x="Load (work asked for over work possible on one node each)",
-        y="Mean turnaround time (h, log scale)", height=HEIGHT,
+        y="Mean turnaround time (log scale)", height=HEIGHT,
     )  # fmt: skip
-    _log_hours(figure, low, high, top)
+    _log_times(figure, low, high, top)
     if "queue grows" in states:
         _edge(figure, theme, high)
     _wall(figure, theme)
@@ -111,7 +116,7 @@ def _add_growing(figure: go.Figure, points: Sequence[SteadyPoint], look: Look, s
 
 def point_words(point: SteadyPoint) -> str:
     """Return what the mouse tells of a point, below the name of its policy."""
-    mean = "" if point.response_h is None else f"{hours(point.response_h)}<br>"
+    mean = "" if point.response_h is None else f"{mean_time(point.response_h)}<br>"
     return (
         f"load {load_words(point.load)}<br>{mean}{point.words}<br>"
         f"{amount(point.jobs_measured, 'job')} measured of {point.jobs_simulated:,}"
@@ -122,7 +127,7 @@ def _wall(figure: go.Figure, theme: Theme) -> None:
     """Draw load 1, beyond which no queue is stable."""
     figure.add_vline(x=1, line={"color": theme.muted, "width": 3})
     figure.add_annotation(
-        text="from load 1 on every queue grows", x=1, xref="x", y=0.02, yref="paper", textangle=-90,
+        text="every queue grows from load 1 on", x=1, xref="x", y=0.02, yref="paper", textangle=-90,
         xanchor="right", yanchor="bottom", showarrow=False, font={"size": 12, "color": theme.muted}, xshift=-3,
     )  # fmt: skip
     figure.update_xaxes(range=[0, 1.02], tickvals=np.round(np.arange(0, 1.05, 0.1), 1).tolist(), zeroline=False)
@@ -137,13 +142,15 @@ def _edge(figure: go.Figure, theme: Theme, high: float) -> None:
     )  # fmt: skip
 
 
-def _log_hours(figure: go.Figure, low: float, high: float, top: float) -> None:
-    """Make y a log axis of hours up to ``top``, with ticks up to ``high``: more of them where the range is short."""
-    digits = (1, 2, 5) if high >= 8 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    ticks = [at for at in (digit * 10.0**power for power in range(-3, 7) for digit in digits) if low <= at <= high]
+def _log_times(figure: go.Figure, low: float, high: float, top: float) -> None:
+    """Make y a log axis of hours up to ``top``, with ticks up to ``high`` as times: fewer where the range is long."""
+    units_h = (1 / HOUR_S, MINUTE_S / HOUR_S, 1.0, DAY_S / HOUR_S)
+    ticks = [at for at in sorted(unit * of for unit, most in zip(units_h, TICKS, strict=True) for of in most)
+             if low <= at <= high]  # fmt: skip
+    ticks = ticks[:: 1 + len(ticks) // MOST_TICKS]
     figure.update_yaxes(
         type="log", range=[float(np.log10(low)), float(np.log10(top))], tickvals=ticks,
-        ticktext=[number(at) for at in ticks],
+        ticktext=[duration(at * HOUR_S) for at in ticks],
     )  # fmt: skip
 
 
@@ -154,7 +161,7 @@ def response_alt(answer: SteadyAnswer) -> str:
         points = [point for point in answer.points if point.label == label]
         stable = [(point, point.response_h) for point in points if point.response_h is not None]
         ends = [stable[0], stable[-1]] if len(stable) > 1 else stable
-        words = [f"{hours(of)} at load {load_words(point.load)}" for point, of in ends]
+        words = [f"{mean_time(of)} at load {load_words(point.load)}" for point, of in ends]
         growing = [load_words(point.load) for point in points if point.state == "queue grows"]
         words += [f"queue grows at load {', '.join(growing)}"] * bool(growing)
         parts.append(f"{cut(label)} {', '.join(words)}")

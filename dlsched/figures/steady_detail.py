@@ -14,8 +14,8 @@ from dlsched.figures.lines import add_means, add_share_line, bars, halves
 from dlsched.figures.palette import Theme
 from dlsched.figures.steady import looks
 from dlsched.studies.steady.answer import Curve, SteadyAnswer, SteadyPoint
-from dlsched.wording.certainty import hours
-from dlsched.wording.formats import cut, load_words, number, share
+from dlsched.wording.certainty import mean_time
+from dlsched.wording.formats import cut, duration, load_words, number, share
 from dlsched.workload.studies.hell_knee import mean_gap_s
 
 HEIGHT = 340
@@ -47,7 +47,7 @@ def response_cdf(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | Non
     every = HOUR_S * np.array([at for point in points for at in (point.quantiles_h[0], point.quantiles_h[-1])])
     duration_axis(figure, max(float(every.min()), 1e-3) / 1.1, float(every.max()) * 1.1)
     figure.update_yaxes(range=[0, 103], tickvals=[0, 25, 50, 75, 95])
-    medians = [f"{cut(point.label)} {number(point.p50_h)} h (95 of 100: {number(point.p95_h)} h)" for point in points]
+    medians = [f"{cut(point.label)} {_time(point.p50_h)} (95 of 100: {_time(point.p95_h)})" for point in points]
     missing = [cut(point.label) for point in answer.points if point.load == load and not point.quantiles_h]
     less = f" No distribution where the queue grows: {', '.join(missing)}." if missing else ""
     table = pd.DataFrame(
@@ -65,24 +65,28 @@ def early_results(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | No
     shares = 100 * np.array(answer.spec.fractions)
     if not points or not len(shares):
         return None
+    tops_h = np.array([of.mean + (of.half_width or 0.0) for point in points for of in point.fractions_h])
+    axis = TimeAxis.over(0.0, HOUR_S * float(tops_h.max()))
+    units = HOUR_S / axis.unit_s
     look, figure = looks(answer, theme), go.Figure()
     for place, point in enumerate(points):
         beside = 0.5 * (place - (len(points) - 1) / 2)
         parts = zip(shares.tolist(), point.fractions_h, strict=True)
         add_means(
-            figure, (shares + beside).tolist(), [of.mean for of in point.fractions_h], look[point.label], point.label,
-            [f"{share(part / 100)} of the work after {hours(of)}" for part, of in parts],
-            error_y=bars(halves(point.fractions_h), color=look[point.label].colour, width=3), marker={"size": 8},
+            figure, (shares + beside).tolist(), [units * of.mean for of in point.fractions_h], look[point.label],
+            point.label,
+            [f"{share(part / 100)} of the work after {mean_time(of)}" for part, of in parts],
+            error_y=bars(halves(point.fractions_h, units), color=look[point.label].colour, width=3), marker={"size": 8},
         )  # fmt: skip
     at = int(np.argmin(np.abs(shares - EARLY)))
     first = min(points, key=lambda point: point.fractions_h[at].mean)
     part = share(float(shares[at]) / 100)
-    title = f"{part} of a job's work is done after {number(first.fractions_h[at].mean)} h under {plain(first.label)}"
-    framed(figure, theme, title=title, x="Share of a job's work (%)", y="Mean time since submission (h)", height=HEIGHT)
-    tops = [of.mean + (of.half_width or 0.0) for point in points for of in point.fractions_h]
-    figure.update_yaxes(range=top_of(np.array(tops)))
+    title = f"{part} of a job's work is done after {_time(first.fractions_h[at].mean)} under {plain(first.label)}"
+    y = f"Mean time since submission ({axis.unit})"
+    framed(figure, theme, title=title, x="Share of a job's work (%)", y=y, height=HEIGHT)
+    figure.update_yaxes(range=top_of(units * tops_h))
     figure.update_xaxes(range=[0, 104], tickvals=shares.tolist())
-    words = "; ".join(f"{cut(point.label)} {hours(point.fractions_h[at])}" for point in points)
+    words = "; ".join(f"{cut(point.label)} {mean_time(point.fractions_h[at])}" for point in points)
     alt = f"Mean time until {part} of a job's work is done at load {load_words(load)}: {words}."
     table = pd.DataFrame(
         [
@@ -132,6 +136,10 @@ def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Them
     return Chart(figure, f"{title} at load {load_words(load)}: {words}.", table.round(4))
 
 
+def _time(time_h: float | None) -> str:
+    return duration(None if time_h is None else time_h * HOUR_S)
+
+
 def _over_time_words(answer: SteadyAnswer, point: SteadyPoint, quantity: Quantity) -> str:
     if quantity == "nodes":
         return f"{number(time_mean(point.nodes_per_job))} in the mean over time"
@@ -140,7 +148,7 @@ def _over_time_words(answer: SteadyAnswer, point: SteadyPoint, quantity: Quantit
         return f"{most}, growing"
     # The curve keeps extremes and no means; Little's law has the mean from rate and turnaround time.
     gap_h = mean_gap_s(answer.spec.stream_at(point.load, point.jobs_simulated)) / HOUR_S
-    return f"{number(point.response_h.mean / gap_h)} in the mean (rate x turnaround time), {most}"
+    return f"{number(point.response_h.mean / gap_h)} in the mean (rate × turnaround time), {most}"
 
 
 def most_by_stretch(curve: Curve, stretches: int) -> Curve:

@@ -6,7 +6,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from dlsched.wording.formats import Kind, Number, amount, decimal, factor, number, show
+from dlsched.domain.units import HOUR_S
+from dlsched.wording.formats import Kind, Number, amount, decimal, factor, number, show, show_interval
 
 EXACT = "exact for this trace, not a forecast"
 EXACT_WHY = "Exact for this trace, not a forecast: nothing in it is random."
@@ -150,7 +151,7 @@ def with_half(interval: MeanWithHalf) -> tuple[str, str]:
     return decimal(interval.mean, decimals), decimal(half, decimals)
 
 
-def hours(interval: MeanWithHalf) -> str:
-    """Return a mean in hours with its half width: 75.8 h ± 2.9."""
-    mean, half = with_half(interval)
-    return f"{mean} h ± {half}" if half else f"{mean} h"
+def mean_time(interval_h: MeanWithHalf) -> str:
+    """Return a mean in hours as a time with its half width: 3 d 4 h ± 2 h 54 min."""
+    half = interval_h.half_width
+    return show_interval("duration", interval_h.mean * HOUR_S, None if half is None else half * HOUR_S)

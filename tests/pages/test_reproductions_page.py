@@ -1,4 +1,4 @@
-"""The page Reproductions: counts, filters, one figure by its link, runs in the background, what the store knows."""
+"""The page Paper checks: counts, cells, filters, one figure by its link, runs in the background, the store."""
 
 from __future__ import annotations
 
@@ -56,9 +56,11 @@ def test_without_outcomes_everything_is_not_checked_and_listed_by_paper(open_pag
     assert f"0 same, 0 partly, 0 different and {number} not checked." in said(app)
     assert [card.value for card in app.metric] == ["0", "0", "0", str(number)]
     papers = ["Path relinking", "HELL/KNEE", "ModelArts", "SMD", "PD-ORS"]
-    assert [head.value for head in app.subheader] == papers
+    folded = [one for one in app.expander if one.label.partition(":")[0] in papers]
+    assert [one.label.partition(":")[0] for one in folded] == papers
+    assert not any(one.proto.expanded for one in folded)
     assert sum(len(table.value) for table in app.dataframe) == number
-    assert "Nothing has been checked with this store." in shown(app)
+    assert "No figure has been checked with this store." in shown(app)
 
 
 def test_filters_leave_the_counts_alone(store: Store, open_page: OpenPage) -> None:
@@ -71,7 +73,8 @@ def test_filters_leave_the_counts_alone(store: Store, open_page: OpenPage) -> No
     (table,) = app.dataframe
     assert table.value["Verdict"].tolist() == ["✗ different, 1 of 2 parts"]
     assert table.value["Ours"].tolist() == ["Ours of a quick run."]
-    app = app.selectbox(key="reproduction-paper").set_value("ModelArts").run()
+    app = app.button_group(key="reproduction-states").set_value([]).run()
+    app = app.button_group(key="reproduction-states").set_value(["partly"]).run()
     assert "No figure has this verdict" in shown(app)
     assert "1 different" in said(app)
 
@@ -81,10 +84,25 @@ def test_a_figure_opens_from_the_list_and_goes_back(store: Store, open_page: Ope
     app = open_page(PAGE)
     app = app.selectbox(key="reproduction-pick-0").set_value("smd-9").run()
     assert app.query_params["figure"] == "smd-9"
-    assert said(app) == "SMD, Fig. 9: different. Seen of the claim: 1 of 2 parts."
+    assert said(app) == "SMD, Fig. 9: different. 1 of 2 parts of the claim is confirmed."
     app = app.button(key="reproduction-all").click().run()
     assert "figure" not in app.query_params
     assert said(app).startswith(f"{len(REPRODUCTIONS)} figures and tables")
+
+
+def test_the_strip_has_a_cell_a_figure_with_its_verdict_and_a_click_opens_it(store: Store, open_page: OpenPage) -> None:
+    saved(store, "smd-9")
+    saved(store, "smd-8", "same")
+    app = open_page(PAGE)
+    cells = app.button_group(key="checks-3-0")  # SMD
+    assert [option.content for option in cells.proto.options] == ["– 7", "✓ 8", "✗ 9", "– 10", "– 11", "– 12"]
+    styles = "".join(part.proto.body for part in app.get("html"))
+    assert f".st-key-checks-3-0 button:nth-of-type(3){{{reproductions.CELLS['different']}}}" in styles
+    app = cells.set_value("smd-9").run()
+    assert app.query_params["figure"] == "smd-9"
+    assert said(app).startswith("SMD, Fig. 9: different.")
+    app = app.button(key="reproduction-all").click().run()
+    assert "figure" not in app.query_params  # the cell is not chosen any more
 
 
 def test_a_link_opens_a_figure_with_why_before_the_chart_and_the_parts(store: Store, open_page: OpenPage) -> None:
@@ -98,7 +116,7 @@ def test_a_link_opens_a_figure_with_why_before_the_chart_and_the_parts(store: St
     assert app.code[0].value == "python -m dlsched reproduce smd-9 --quick"
     app = app.toggle(key="table-reproduction-smd-9-total_utility").set_value(True).run()
     assert len(app.dataframe[0].value) == 4
-    assert app.dataframe[1].value["Seen"].tolist() == ["✗ no", "✓ yes"]
+    assert app.dataframe[1].value["Confirmed"].tolist() == ["✗ no", "✓ yes"]
 
 
 def test_a_full_run_is_shown_rather_than_a_quick_one_and_todays_code_before_both(

@@ -1,4 +1,4 @@
-"""The Steady state page: the bundled answer, the form, computing in the background, links."""
+"""The page Load test: the bundled answer, the form, computing in the background, links."""
 
 from __future__ import annotations
 
@@ -68,9 +68,11 @@ def keys(app: AppTest) -> set[str | None]:
 def test_the_page_opens_with_the_bundled_answer_and_a_next_step(open_page: Callable[..., AppTest]) -> None:
     app = open_page(PAGE)
     assert not app.exception
-    assert app.header[0].value.replace("\\", "").startswith("At load 0.7 malleable HELL keeps jobs 7")
+    assert (
+        app.header[0].value.replace("\\", "").startswith("At load 0.7 malleable HELL has a mean turnaround time of 3 d")
+    )
     assert len(app.metric) == 4
-    assert "four networks of the study on 100 nodes, load 0.1 to 0.9, 20 points" in said(app)
+    assert "four example networks on 100 nodes, load 0.1 to 0.9, 20 points" in said(app)
     assert "steady-next" in keys(app)
     assert "steady-ask" not in keys(app)
     assert "experiment" not in app.query_params
@@ -87,7 +89,7 @@ def test_every_view_of_one_load_opens(open_page: Callable[..., AppTest]) -> None
         app = app.segmented_control(key="steady-look").set_value(view).run()
         assert not app.exception
         assert words in said(app)
-    assert {"not distinguishable", "differs"} >= set(app.dataframe[-1].value["Verdict"])
+    assert {"about the same", "clearly different"} >= set(app.dataframe[-1].value["Verdict"])
     app = app.segmented_control(key="steady-load").set_value(0.9).run()
     assert not app.exception
     assert "Every queue grows at this load" in said(app)
@@ -118,7 +120,7 @@ def test_a_new_question_is_computed_kept_and_opens_by_itself(
     assert asked["stream"]["nodes"] == 20
     (kept,) = store.list_experiments("steady")
     assert app.query_params["experiment"] == kept.experiment_id
-    assert "At load 0.7 malleable HELL keeps jobs 80" in said(app)
+    assert "At load 0.7 malleable HELL has a mean turnaround time of 3 d 8 h" in said(app)
     assert "steady-next" in keys(app)
     # The same question again is answered from the store.
     app = app.number_input(key="steady-nodes").set_value(21).run()
@@ -131,7 +133,7 @@ def test_a_link_opens_an_answer_and_fills_the_form(open_page: Callable[..., AppT
     kept = stored(store, seed=7, target=0.1)
     app = open_page(PAGE, experiment=kept)
     assert not app.exception
-    assert "At load 0.7 malleable HELL keeps jobs 80" in said(app)
+    assert "At load 0.7 malleable HELL has a mean turnaround time of 3 d 8 h" in said(app)
     assert app.number_input(key="steady-seed").value == 7
     assert app.selectbox(key="steady-target").value == 0.1
     assert app.query_params["experiment"] == kept
@@ -161,10 +163,10 @@ def test_a_link_to_an_unknown_answer_says_so_and_goes_on(open_page: Callable[...
     assert not app.exception
     assert "is not in this store" in app.error[0].value
     app = app.button(key="steady-without").click().run()
-    assert "At load 0.7 malleable HELL keeps jobs 7" in said(app)
+    assert "At load 0.7 malleable HELL has a mean turnaround time of 3 d" in said(app)
     other = store.save_experiment(ExperimentRecord("else", {}, {"a": 1}, "v", "other"))
     app = open_page(PAGE, experiment=other)
-    assert "is no steady state" in app.error[0].value
+    assert "is no load test" in app.error[0].value
 
 
 def test_a_failure_is_told_in_one_box_and_the_page_stays_usable(
@@ -209,13 +211,13 @@ def test_progress_is_shown_and_a_computation_can_be_cancelled(
     assert runner.questions()[0].experiment_id is None
 
 
-def test_the_network_of_the_throughput_page_can_be_chosen(open_page: Callable[..., AppTest]) -> None:
+def test_a_network_of_ones_own_can_be_chosen(open_page: Callable[..., AppTest]) -> None:
     app = open_page(PAGE)
     assert len(app.segmented_control(key="steady-networks").options) == 2
     app.session_state[stream_network.KEY] = StreamSpec(networks=TABLE_III[2:3], network_model="exact")
     app = app.run()
     options = app.segmented_control(key="steady-networks").options
-    assert [option.replace("\\", "") for option in options][2:] == ["AlexNet (Throughput)"]
+    assert [option.replace("\\", "") for option in options][2:] == ["AlexNet (Speed-up)"]
     app = app.segmented_control(key="steady-networks").set_value("own").run()
     assert not app.exception
     assert "AlexNet on 100 nodes" in said(app)

@@ -1,4 +1,4 @@
-"""What the page Reproductions says: counts, verdicts, times, where an outcome comes from; no page library."""
+"""What the page Paper checks says: counts, verdicts, times, where an outcome comes from; no page library."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ MARKS: Mapping[State, str] = {
     "different": "✗ different",
     "not checked": "– not checked yet",
 }
-COLOURS: Mapping[State, Literal["blue", "violet", "orange", "gray"]] = {
-    "same": "blue", "partly": "violet", "different": "orange", "not checked": "gray",
+COLOURS: Mapping[State, Literal["blue", "violet", "red", "gray"]] = {
+    "same": "blue", "partly": "violet", "different": "red", "not checked": "gray",
 }  # fmt: skip
 HINTS: Mapping[State, str] = {
-    "same": "Every part of the claim is seen in our numbers",
-    "partly": "Some parts of the claim are seen; others are not, are too uncertain to say, or cannot be compared",
-    "different": "Our numbers say otherwise; why is told first",
-    "not checked": "Nobody has run it with this store yet, and no outcome is bundled",
+    "same": "Our numbers confirm every part of the claim",
+    "partly": "Our numbers confirm some parts of the claim; others differ, are too uncertain, or cannot be compared",
+    "different": "Our numbers say otherwise; the figure's page starts with the reason",
+    "not checked": "Not run with this store yet, and no outcome is bundled",
 }
 PAPERS = tuple(dict.fromkeys(one.paper.name for one in REPRODUCTIONS))
 """Short names of the papers."""
 SHORT = 150
 HOW = (
-    "Each figure is computed anew by the code behind the other pages: a quick run with small sizes or few draws, a "
-    "full one with those of the study as far as they are printed. What a paper does not print is assumed, and said. "
-    "The verdict follows from the numbers by fixed rules: a part of a claim counts as seen only where its whole 95% "
-    "interval agrees. Nothing is tuned until it agrees. Only numbers that a paper prints are drawn of it, none are "
-    "read off its pictures. While one is computed you can cancel: nothing is kept; a long one ends at its next step, "
-    "one without steps comes to its end unseen. Times are CPU times on a machine of 2026; yours differ."
+    "Each figure is computed again by the code behind the other pages: a quick run with small sizes or few draws, a "
+    "full run with those of the paper as far as they are printed. What a paper does not print is assumed, and listed. "
+    "The verdict follows from the numbers by fixed rules: a part of a claim counts as confirmed only where its whole "
+    "95% interval agrees. Nothing is tuned until it agrees. Charts show only numbers that a paper prints; none are "
+    "read off its pictures. You can cancel a run; nothing of it is kept. Times are CPU times on a machine of 2026."
 )  # fmt: skip
 
 
@@ -81,16 +80,23 @@ def finding(checked: Mapping[str, Checked]) -> str:
     return f"{len(REPRODUCTIONS)} figures and tables of {len(PAPERS)} papers: {states}."
 
 
+def cell_of(one: Reproduction, checked: Checked | None) -> str:
+    """Return a figure as a cell of the strip: the mark of its verdict and its number: ✓ 9, ◐ Tab. 4."""
+    number = one.figure.replace("Fig. ", "").replace("Table", "Tab.")
+    return f"{MARKS[state_of(checked)][0]} {number}"
+
+
 def by_what(checked: Mapping[str, Checked]) -> str:
     """Return by what runs, and which code, the verdicts on the page came about."""
     if not checked:
-        return "Nothing has been checked with this store."
+        return "No figure has been checked with this store."
     full = sum(not one.quick for one in checked.values())
     stale = sum(one.stale for one in checked.values())
-    runs = f"{full} by full runs, {len(checked) - full} by quick ones" if full else "all by quick runs"
-    code = f"{stale} by another version of the code than this one" if stale else "all by this code"
+    runs = f"{full} by full runs, {len(checked) - full} by quick runs" if full else "all by quick runs"
+    code = f"{stale} checked with an earlier version" if stale else "all checked with this version"
     seen, parts = seen_of(checked.values())
-    claims = f" Where claims were looked at part by part, {seen} of {amount(parts, 'part')} are seen." if parts else ""
+    verb = "is" if seen == 1 else "are"
+    claims = f" {seen:,} of {amount(parts, 'part')} of claims {verb} confirmed." if parts else ""
     return f"{amount(len(checked), 'verdict')}: {runs}; {code}.{claims}"
 
 
@@ -112,7 +118,9 @@ def headline(one: Reproduction, checked: Checked | None) -> str:
     if checked is None:
         return f"{title_of(one)}: not checked yet."
     seen, parts = seen_of([checked])
-    claim = f" Seen of the claim: {seen} of {amount(parts, 'part')}." if parts else ""
+    claim = (
+        f" {seen} of {amount(parts, 'part')} of the claim {'is' if seen == 1 else 'are'} confirmed." if parts else ""
+    )
     return f"{title_of(one)}: {checked.outcome.verdict}.{claim}"
 
 
@@ -151,10 +159,6 @@ def row_of(one: Reproduction, checked: Checked | None) -> dict[str, str]:
     }
 
 
-def chosen(checked: Mapping[str, Checked], states: Sequence[str], paper: str | None) -> list[Reproduction]:
-    """Return the figures in one of the states (all without one) of a paper (of all without one)."""
-    return [
-        one
-        for one in REPRODUCTIONS
-        if (not states or state_of(checked.get(one.key)) in states) and paper in (None, one.paper.name)
-    ]
+def chosen(checked: Mapping[str, Checked], states: Sequence[str]) -> list[Reproduction]:
+    """Return the figures in one of the states; all without one."""
+    return [one for one in REPRODUCTIONS if not states or state_of(checked.get(one.key)) in states]

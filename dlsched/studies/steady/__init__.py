@@ -21,7 +21,7 @@ __all__ = [
 
 STUDY = Study(
     kind="steady",
-    label="Steady state",
+    label="Load test",
     spec=SteadySpec,
     answer=SteadyAnswer,
     check=check,

@@ -1,17 +1,18 @@
-"""What the Steady state page says of an answer: sentence, cards, states, banners, assumptions; no page library."""
+"""What the page Load test says of an answer: sentence, cards, states, banners, assumptions; no page library."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dlsched.domain.units import HOUR_S
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.policies.registry import spoken
 from dlsched.studies.steady.answer import Pair, SteadyAnswer, SteadyPoint
 from dlsched.studies.steady.spec import SteadySpec
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
-from dlsched.wording.certainty import hours, with_half
-from dlsched.wording.formats import amount, listed, load_words, number, share
+from dlsched.wording.certainty import mean_time
+from dlsched.wording.formats import amount, duration, listed, load_words, number, share
 from dlsched.workload.studies.hell_knee import LARGE, TABLE_III
 
 LINKS = {"exact": "shared links", "fcfs": "links that carry one transfer at a time", "hybrid": "hybrid links"}
@@ -46,8 +47,8 @@ def steady_sentence(answer: SteadyAnswer) -> str:
     load = focus_load(answer)
     best = best_at(answer, load)
     if best is None or best.response_h is None:
-        return f"Every queue grows at {_loads_words(answer.spec.loads)}: no policy we tried has a mean turnaround time."
-    parts = [f"At load {load_words(load)} {spoken(best.label)} keeps jobs {_sure(best)} in the system"]
+        return f"Every queue grows at {_loads_words(answer.spec.loads)}: no policy tested has a mean turnaround time."
+    parts = [f"At load {load_words(load)} {spoken(best.label)} has a mean turnaround time of {_sure(best)}"]
     parts[0] += _against(answer, best)
     if growing := growth_words(answer):
         parts.append(growing)
@@ -57,13 +58,17 @@ def steady_sentence(answer: SteadyAnswer) -> str:
 def _sure(point: SteadyPoint) -> str:
     assert point.response_h is not None
     if point.relative_half_width is None:
-        return f"{number(point.response_h.mean)} h"
+        return _time(point.response_h.mean)
     at_least = "" if point.settled else "at least "
-    return f"{number(point.response_h.mean)} h ({at_least}± {share(point.relative_half_width)})"
+    return f"{_time(point.response_h.mean)} ({at_least}± {share(point.relative_half_width)})"
+
+
+def _time(time_h: float | None) -> str:
+    return duration(None if time_h is None else time_h * HOUR_S)
 
 
 def _against(answer: SteadyAnswer, best: SteadyPoint) -> str:
-    """Return the other policies at that load: how much less than the nearest that differs, and who cannot be told."""
+    """Return the other policies at that load: by how much the nearest differs, and which are about the same."""
     differences = differences_at(answer, best)
     alike = [spoken(label) for label, _, is_apart in differences if not is_apart]
     apart = nearest(differences)
@@ -71,15 +76,15 @@ def _against(answer: SteadyAnswer, best: SteadyPoint) -> str:
     if apart is not None:
         label, of = apart
         less = "less" if of.mean < 0 else "more"
-        mean, half = with_half(Interval(abs(of.mean), of.half_width, of.n, of.level))
-        words += f", {mean} h{f' (± {half})' if half else ''} {less} than {spoken(label)}"
+        half = f" (± {_time(of.half_width)})" if of.half_width else ""
+        words += f", {_time(abs(of.mean))}{half} {less} than {spoken(label)}"
     if alike:
-        words += f"{', and' if words else ','} not distinguishable from {listed(alike)}"
+        words += f"{', and' if words else ','} about the same as {listed(alike)}"
     return words
 
 
 def differences_at(answer: SteadyAnswer, best: SteadyPoint) -> list[tuple[str, Interval, bool]]:
-    """Return (other policy, best minus other in hours, told apart) at the load of ``best``, paired by job."""
+    """Return (other policy, best minus other in hours, clearly different) at the load of ``best``, paired by job."""
     differences = []
     for pair in answer.pairs:
         if pair.load == best.load and best.label in (pair.label, pair.other):
@@ -89,7 +94,7 @@ def differences_at(answer: SteadyAnswer, best: SteadyPoint) -> list[tuple[str, I
 
 
 def nearest(differences: Sequence[tuple[str, Interval, bool]]) -> tuple[str, Interval] | None:
-    """Return the policy with the smallest difference of those told apart; None where none is."""
+    """Return the policy with the smallest difference of those that clearly differ; None where none is."""
     apart = [(label, of) for label, of, is_apart in differences if is_apart]
     return min(apart, key=lambda entry: abs(entry[1].mean), default=None)
 
@@ -112,13 +117,13 @@ def growth_words(answer: SteadyAnswer) -> str:
             by_loads.setdefault(loads, []).append(spoken(label))
     tried = answer.spec.loads
     if len(by_loads) == 1 and len(labels) > 1 and sum(map(len, by_loads.values())) == len(labels):
-        return f"every queue grows {_where(next(iter(by_loads)), tried)}"
+        return f"every queue grows without end {_where(next(iter(by_loads)), tried)}"
     parts, named_so_far = [], 0
     for loads, names in sorted(by_loads.items()):
         others = named_so_far > 0 and len(names) > 1 and named_so_far + len(names) == len(labels)
         parts.append(f"{'all others' if others else listed(names)} {_where(loads, tried)}")
         named_so_far += len(names)
-    return f"queues grow: {', '.join(parts)}" if parts else ""
+    return f"queues grow without end: {', '.join(parts)}" if parts else ""
 
 
 def _where(loads: Sequence[float], tried: Sequence[float]) -> str:
@@ -144,24 +149,24 @@ def steady_cards(answer: SteadyAnswer) -> list[tuple[str, str, str]]:
     about = f"{spoken(best.label)} at load {load_words(load)}"
     apart = nearest(differences_at(answer, best))
     cards = [
-        ("Mean turnaround time", hours(best.response_h), f"{about}: submission to completion, mean with its 95% "
-         f"interval from {amount(best.batches, 'batch', 'batches')} of {best.jobs_measured:,} jobs; {best.words}."),
-        ("p95 turnaround time", f"{number(best.p95_h)} h", f"{about}: 95 of 100 jobs are done within this time, half "
-         f"within {number(best.p50_h)} h."),
+        ("Mean turnaround time", _time(best.response_h.mean), f"{about}: submission to completion, "
+         f"{mean_time(best.response_h)} (95% interval from {amount(best.batches, 'batch', 'batches')} of "
+         f"{amount(best.jobs_measured, 'job')}); {best.words}."),
+        ("p95 turnaround time", _time(best.p95_h), f"{about}: 95 of 100 jobs are done within this time, half "
+         f"within {_time(best.p50_h)}."),
     ]  # fmt: skip
     if apart is not None:
         other, of = apart
-        mean, half = with_half(of)
-        why = f"{about} minus {spoken(other)}, over the {of.n:,} jobs measured under both; ± is the 95% interval."
-        cards.append(("Against next policy, h", f"{mean} ± {half}" if half else mean, why))
+        why = f"{about} minus {spoken(other)}: {mean_time(of)} (95% interval), over the {of.n:,} jobs in both."
+        cards.append(("Difference to next policy", _time(of.mean), why))
     stable = [point.load for point in answer.points if point.label == best.label and point.state != "queue grows"]
-    cards.append(("No growth up to", f"load {load_words(max(stable))}", f"The highest load tried at which the queue of "
+    cards.append(("Stable up to", f"load {load_words(max(stable))}", f"The highest load tested at which the queue of "
                   f"{spoken(best.label)} does not grow."))  # fmt: skip
     return cards
 
 
 def state_words(point: SteadyPoint) -> tuple[str, str]:
-    """Return the chip of a point and its colour: stopped at ± 5%, cap reached, queue grows."""
+    """Return the chip of a point and its colour: done at ± 5%, cap reached, queue grows."""
     if point.state == "queue grows":
         return f"{spoken(point.label)}: queue grows", "gray"
     half = "rough" if point.relative_half_width is None else f"± {share(point.relative_half_width)}"
@@ -170,7 +175,7 @@ def state_words(point: SteadyPoint) -> tuple[str, str]:
     if not point.settled:
         return f"{spoken(point.label)}: cap reached, at least {half}", "orange"
     within = point.state == "within target"
-    return f"{spoken(point.label)}: {'stopped at' if within else 'cap reached,'} {half}", "blue" if within else "orange"
+    return f"{spoken(point.label)}: {'done,' if within else 'cap reached,'} {half}", "blue" if within else "orange"
 
 
 def steady_cautions(answer: SteadyAnswer, *, stale: bool) -> list[Caution]:
@@ -195,14 +200,14 @@ def networks_words(spec: SteadySpec) -> str:
     """Return which networks the jobs train."""
     networks = spec.stream.networks
     if networks == TABLE_III:
-        return "four networks of the study"
+        return "four example networks"
     if networks == LARGE:
-        return "two large networks of the study"
+        return "two large example networks"
     return networks[0].name if len(networks) == 1 else amount(len(networks), "network")
 
 
 def steady_premises(answer: SteadyAnswer) -> list[Premise]:
-    """Return what the answer takes for granted."""
+    """Return the assumptions behind the answer."""
     stream, spec = answer.spec.stream, answer.spec
     names = listed([network.name for network in stream.networks])
     server = (
@@ -247,13 +252,13 @@ Jobs come in a Poisson stream that fits the load, the same jobs at every policy.
 take on one node each, over the node time there is: jobs on many nodes use more than that, so queues may grow far below
 load 1.
 
-**Turnaround time** is submission to completion. The first tenth of the jobs meets a cluster that is still filling up and
-is left out; so are the last ones, which meet fewer others. The 95% **interval** is made of means of consecutive jobs,
-widened where neighbours are alike. Jobs are doubled until the interval is narrow enough or the cap is reached.
+**Turnaround time** is submission to completion. The first tenth of the jobs meets a cluster that is still filling up
+and is left out; so are the last ones, which meet fewer others. The 95% **interval** is made of means of consecutive
+jobs, widened where neighbours are alike. Jobs are doubled until the interval is narrow enough or the cap is reached.
 
 A queue **grows** where jobs in the system increase with every hundred arrivals, by more than chance and by half a job
-at the least; its mean would say how long was simulated, so there is none. Close to the border a slow growth and a long
-stable queue cannot be told apart within the cap.
+at the least; its mean would only say how long was simulated, so there is none. Close to the border the cap is too low
+to distinguish a slowly growing queue from a long stable one.
 
 **Differences** are taken job by job between two policies: what makes a job long in itself cancels.
 """

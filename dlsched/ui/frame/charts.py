@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -10,8 +11,9 @@ import streamlit as st
 
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import Theme, theme
+from dlsched.ui.frame.tables import in_words
 from dlsched.ui.frame.text import safe
-from dlsched.wording.formats import as_cell
+from dlsched.wording.formats import as_cell, number
 
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"], "responsive": True}
 MAX_TABLE_ROWS = 1000
@@ -43,7 +45,8 @@ def show(
     with st.container(key=f"chart-{key}", gap=None):
         if st.session_state.get(f"table-{key}", False):
             shown = chart.table.head(MAX_TABLE_ROWS)
-            st.dataframe(shown, hide_index=True, key=f"frame-{key}", alt=chart.alt, placeholder="–")
+            plain = dict.fromkeys(shown.select_dtypes("number"), partial(number, exact=True))
+            st.dataframe(in_words(shown, plain), hide_index=True, key=f"frame-{key}", alt=chart.alt, placeholder="–")
             if len(chart.table) > len(shown):
                 st.markdown(f":gray[First {MAX_TABLE_ROWS:,} of {len(chart.table):,} rows; the CSV has all.]")
         else:

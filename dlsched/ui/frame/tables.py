@@ -48,7 +48,7 @@ def editor(
     return now
 
 
-def in_words(frame: pd.DataFrame, words: Mapping[str, Kind | Callable[[float], str]]) -> Styler:
+def in_words(frame: pd.DataFrame, words: Mapping[Any, Kind | Callable[[float], str]]) -> Styler:
     """Return a table whose numbers are shown as the app writes them; sorted they are as numbers all the same.
 
     ``words``: column -> the kind of its numbers, or what writes one.

@@ -1,4 +1,4 @@
-"""The page Reproductions: the list by paper, and one figure: why, chart, parts of its claim, ways to run it."""
+"""The page Paper checks: a cell a figure, lists by paper, and one figure: why, chart, parts of its claim, runs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dlsched.runner.background import StudyTask
 from dlsched.store.record import ExperimentInfo
 from dlsched.studies.reproductions.bundled import bundled
 from dlsched.studies.reproductions.panels import Panel, panels_of, tables_of
+from dlsched.studies.reproductions.registry import REPRODUCTIONS
 from dlsched.studies.reproductions.reproduction import Outcome, Reproduction
 from dlsched.studies.reproductions.spec import STUDY
 from dlsched.studies.reproductions.words import (
@@ -23,7 +24,9 @@ from dlsched.studies.reproductions.words import (
     PAPERS,
     STATES,
     Checked,
+    State,
     by_what,
+    cell_of,
     chosen,
     command,
     counts,
@@ -49,7 +52,15 @@ ROW_PX = 78
 WIDTHS = {
     "Figure": 68, "Claim": 290, "Paper's number": 118, "Ours": 290, "Verdict": 92, "By": 88, "Takes": 100,
 }  # fmt: skip
-WHY = {"same": "What it rests on.", "partly": "Why only partly.", "different": "Why different."}
+WHY = {"same": "Basis.", "partly": "Why only partly.", "different": "Why different."}
+NAME_PX, CELL_PX = 130, 62
+CELLS: Mapping[State, str] = {
+    "same": "background:#1558d6;color:#fff;border-color:#1558d6",
+    "partly": "background:#d3e2fd;color:#0b2f70;border-color:#7da7f0",
+    "different": "background:#9b1c1c;color:#fff;border-color:#9b1c1c",
+    "not checked": "border-style:dashed",
+}
+"""Look of a cell: dark, light and red differ in lightness too; each also has a mark of its own."""
 ROUND = "reproduction-round"
 """Counts how often a row was ticked: each list begins anew, or coming back would open the same figure again."""
 
@@ -112,43 +123,75 @@ def look_at(key: str | None) -> None:
 
 
 def overview(outcomes: Mapping[str, Checked]) -> None:
-    """Show the counts, the filters and the figures by paper."""
+    """Show a strip of cells and the counts, then the figures by paper, folded."""
     sentence(finding(outcomes), ())
-    cards([(state.capitalize(), str(number), HINTS[state]) for state, number in counts(outcomes).items()])
+    _strip(outcomes)
+    cards([(_mark_first(state), f"{number:,}", HINTS[state]) for state, number in counts(outcomes).items()])
     st.markdown(f":gray[{safe(by_what(outcomes), 300)}]")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         states = st.pills(
             "Verdict", STATES, selection_mode="multi", key="reproduction-states", format_func=MARKS.__getitem__,
-            help="Without one all are shown",
+            help="Lists below show only figures with these verdicts; without a choice, all",
         )  # fmt: skip
-        paper = st.selectbox(
-            "Paper", PAPERS, index=None, key="reproduction-paper", placeholder="All", width=200,
-            help="Without one all are shown",
-        )  # fmt: skip
-    listed = chosen(outcomes, states or (), paper)
-    if not listed:
-        st.info("No figure has this verdict. Choose another one, or none to see all.", icon="ℹ️")
-    elif picked := _picker(listed):
+        picked = _picker(chosen(outcomes, states or ()))
+    if picked:
         look_at(picked)
         st.rerun()
+    listed = chosen(outcomes, states or ())
+    if not listed:
+        st.info("No figure has this verdict. Choose another one, or none to see all.", icon="ℹ️")
     for name in dict.fromkeys(one.paper.name for one in listed):
-        _paper([one for one in listed if one.paper.name == name], outcomes)
+        _paper([one for one in listed if one.paper.name == name], outcomes, is_open=bool(states))
+
+
+def _mark_first(state: State) -> str:
+    return f"{MARKS[state][0]} {state.capitalize()}"
+
+
+def _strip(outcomes: Mapping[str, Checked]) -> None:
+    """Show a row of cells for each paper, one a figure: colour and mark tell its verdict, a click opens it."""
+    rounds = st.session_state.get(ROUND, 0)
+    look = []
+    with st.container(key="checks-strip", gap="xxsmall"):
+        for row, name in enumerate(PAPERS):
+            ours = {one.key: one for one in REPRODUCTIONS if one.paper.name == name}
+            states = [state_of(outcomes.get(key)) for key in ours]
+            look += [
+                f".st-key-checks-{row}-{rounds} button:nth-of-type({place}){{{CELLS[state]}}}"
+                for place, state in enumerate(states, start=1)
+            ]
+            labels = {key: cell_of(one, outcomes.get(key)) for key, one in ours.items()}
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.markdown(f"**{name}**", width=NAME_PX)
+                picked = st.pills(
+                    name, list(ours), key=f"checks-{row}-{rounds}", format_func=labels.__getitem__,
+                    label_visibility="collapsed",
+                )  # fmt: skip
+            if picked is not None:
+                st.session_state[ROUND] = rounds + 1
+                look_at(picked)
+                st.rerun()
+    st.html(f"<style>.st-key-checks-strip button{{min-width:{CELL_PX}px}}{''.join(look)}</style>")
 
 
 def _picker(listed: Sequence[Reproduction]) -> str | None:
     titles = {one.key: f"{title_of(one)}: {one.claim}" for one in listed}
     return st.selectbox(
-        "Show a figure", list(titles), index=None, format_func=titles.__getitem__,
-        placeholder="Choose, or tick a row below", key=f"reproduction-pick-{st.session_state.get(ROUND, 0)}",
-        help="The paper's points, ours beside them, and why they differ",
+        "Find a figure", list(titles), index=None, format_func=titles.__getitem__,
+        placeholder="Search in papers and claims", key=f"reproduction-pick-{st.session_state.get(ROUND, 0)}",
+        help="Opens the numbers of the paper, ours beside them, and why they differ",
     )  # fmt: skip
 
 
-def _paper(ours: Sequence[Reproduction], outcomes: Mapping[str, Checked]) -> None:
+def _paper(ours: Sequence[Reproduction], outcomes: Mapping[str, Checked], *, is_open: bool) -> None:
     """Show the figures of one paper as a table; a ticked row opens."""
     name = ours[0].paper.name
-    st.subheader(name, anchor=False)
-    st.markdown(f":gray[{safe(ours[0].paper.reference, 200)}. {amount(len(ours), 'figure')}.]")
+    with st.expander(f"{name}: {amount(len(ours), 'figure')}", expanded=is_open, key=f"checks-of-{name}-{is_open}"):
+        st.markdown(f":gray[{safe(ours[0].paper.reference, 200)}]")
+        _rows(name, ours, outcomes)
+
+
+def _rows(name: str, ours: Sequence[Reproduction], outcomes: Mapping[str, Checked]) -> None:
     rows = pd.DataFrame([row_of(one, outcomes.get(one.key)) for one in ours])
     picked = st.dataframe(
         rows, hide_index=True, row_height=ROW_PX, height="content", on_select="rerun", selection_mode="single-row",
@@ -175,7 +218,7 @@ def detail(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
         if checked is not None:
             st.badge("quick run" if checked.quick else "full run", color="gray", help=origin(checked))
             if checked.stale:
-                st.badge("older version", color="orange", help="The code has changed since: run it again to be sure")
+                st.badge("earlier version", color="gray", help="The code has changed since: run it again to be sure")
         st.badge(f"paper: {one.printed.words}", color="gray", help="What the paper prints as numbers")
     _run(one, checked, busy=busy)
     if checked is None:
@@ -223,7 +266,7 @@ def _picture(one: Reproduction, outcome: Outcome) -> None:
 
 
 def _narrowed(panel: Panel, key: str) -> Panel:
-    """Return as many series as can be told apart; the reader chooses which."""
+    """Return as many series as a chart can show; the reader chooses which."""
     depth = 0
     while (choices := panel.choices) is not None:
         place, names = choices
@@ -237,9 +280,9 @@ def _parts(one: Reproduction, outcome: Outcome) -> None:
     """Show the parts of the claim, and data that are tables."""
     if checks := outcome.checks:
         st.subheader("Parts of the claim", anchor=False)
-        rows = pd.DataFrame([{"Seen": "✓ yes" if holds else "✗ no", "Part": text} for text, holds in checks])
-        widths = {name: st.column_config.TextColumn(width=width) for name, width in (("Seen", 70), ("Part", 980))}
-        st.dataframe(rows, hide_index=True, key=f"reproduction-checks-{one.key}", alt="Parts of the claim, seen or not",
+        rows = pd.DataFrame([{"Confirmed": "✓ yes" if holds else "✗ no", "Part": text} for text, holds in checks])
+        widths = {name: st.column_config.TextColumn(width=width) for name, width in (("Confirmed", 90), ("Part", 960))}
+        st.dataframe(rows, hide_index=True, key=f"reproduction-checks-{one.key}", alt="Parts of the claim",
                      column_config=widths)  # fmt: skip
     for name, table in tables_of(outcome.data).items():
         st.subheader(name.capitalize(), anchor=False)

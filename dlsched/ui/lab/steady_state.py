@@ -1,4 +1,4 @@
-"""The Steady state page: jobs, nodes, loads, policies and how sure; the answer over all loads, and behind one."""
+"""The page Load test: jobs, nodes, loads, policies and how sure; the answer over all loads, and behind one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.figures.steady import response_by_load
 from dlsched.figures.steady_detail import early_results, over_time, response_cdf
 from dlsched.policies.registry import spoken
@@ -28,6 +29,7 @@ from dlsched.ui import answers
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.forms import Choices, model_fields
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
+from dlsched.ui.frame.tables import in_words
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab import stream_network
 from dlsched.ui.study_page import Asked
@@ -42,7 +44,7 @@ CHOICES: Mapping[str, Choices] = {
 }
 LOOK_AT = {"spread": "Distribution", "early": "Early results", "nodes": "Nodes per job", "jobs": "Jobs in the system"}
 NEXT_JOBS = 400
-NO_MEAN = "Every queue grows at this load: there is nothing to show but how fast, in the table above."
+NO_MEAN = "Every queue grows at this load. The table above says how fast."
 
 Shown = answers.Shown[SteadySpec, SteadyAnswer]
 
@@ -98,20 +100,20 @@ def fields(scenario: Scenario, shown: SteadySpec | None) -> Asked[SteadySpec]:
             f"Show {points} from the store" if stored else f"Compute {points}, {about_seconds(STUDY.estimate_s(spec))}"
         )
 
-    return Asked(spec, question, f"Steady state, {question}", button)
+    return Asked(spec, question, f"Load test, {question}", button)
 
 
 def _networks(own: StreamSpec | None, shown: StreamSpec | None) -> str:
-    names = {"table-iii": "four of the study", "large": "two large ones"}
+    names = {"table-iii": "four examples", "large": "two large examples"}
     if own is not None:
-        names[OWN] = f"{own.networks[0].name[:30]} (Throughput)"
+        names[OWN] = f"{own.networks[0].name[:30]} (Speed-up)"
     if shown is not None:
-        names[SHOWN] = "those of this answer"
+        names[SHOWN] = "as in this answer"
     if st.session_state.get(PREFIX + "networks", "table-iii") not in names:
         st.session_state[PREFIX + "networks"] = "table-iii"
     chosen = st.segmented_control(
         "Networks", list(names), required=True, key=PREFIX + "networks", persist_state="session",
-        format_func=lambda name: safe(names[name]), help="What jobs train. Your own network comes from Throughput.",
+        format_func=lambda name: safe(names[name]), help="What the jobs train. Your own one comes from Speed-up.",
     )  # fmt: skip
     return str(chosen)
 
@@ -174,9 +176,9 @@ def _differences(answer: SteadyAnswer, load: float) -> None:
     """Show the difference of each two policies with a mean at a load, paired by job."""
     rows = [
         {
-            "Policy": spoken(pair.label), "minus": spoken(pair.other), "Hours": round(pair.difference_h.mean, 2),
-            "± h (95%)": None if pair.difference_h.half_width is None else round(pair.difference_h.half_width, 2),
-            "Jobs": pair.difference_h.n, "Verdict": "differs" if pair.tells_apart else "not distinguishable",
+            "Policy": spoken(pair.label), "minus": spoken(pair.other), "Difference": HOUR_S * pair.difference_h.mean,
+            "± (95%)": None if pair.difference_h.half_width is None else HOUR_S * pair.difference_h.half_width,
+            "Jobs": pair.difference_h.n, "Verdict": "clearly different" if pair.tells_apart else "about the same",
         }
         for pair in answer.pairs
         if pair.load == load
@@ -184,20 +186,21 @@ def _differences(answer: SteadyAnswer, load: float) -> None:
     if rows:
         st.markdown(
             "**Differences of the mean turnaround time**, over jobs measured under both. Each interval is a 95% one by "
-            "itself: of 20 policies that are alike, one would seem to differ."
+            "itself: of 20 equal policies, one would seem to differ."
         )
-        st.dataframe(pd.DataFrame(rows), hide_index=True, key="steady-pairs", placeholder="–",
+        table = in_words(pd.DataFrame(rows), {"Difference": "duration", "± (95%)": "duration", "Jobs": "count"})
+        st.dataframe(table, hide_index=True, key="steady-pairs", placeholder="–",
                      alt=f"{amount(len(rows), 'difference')} between policies at load {load_words(load)}")  # fmt: skip
 
 
 def next_step(shown: Shown) -> None:
-    """Offer a short stream of these jobs as a scenario, to see in a Gantt what the policies do."""
+    """Offer a short stream of these jobs as a scenario, to see what the policies do with them."""
     answer = shown.answer
     load = focus_load(answer)
     pressed = st.button(
-        f"Run {NEXT_JOBS} of these jobs", type="primary", key="steady-next",
-        help=f"Makes a scenario of {NEXT_JOBS} jobs at load {load_words(load)} and opens Run: its Gantt shows who gets "
-        "how many nodes",
+        f"Simulate {NEXT_JOBS} of these jobs", type="primary", key="steady-next",
+        help=f"Makes a scenario of {NEXT_JOBS} jobs at load {load_words(load)} and opens Run; the timeline of "
+        "a run shows how many nodes each job gets",
     )  # fmt: skip
     if pressed:
         with mistakes_shown():

@@ -14,7 +14,7 @@ from dlsched.figures.base import Chart
 from dlsched.figures.palette import DARK, LIGHT, Theme
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.steady import Curve
-from dlsched.wording.certainty import hours
+from dlsched.wording.certainty import mean_time
 from dlsched.workload.studies.hell_knee import mean_gap_s
 from tests.support.steady_answers import HELL, KNEE, SRPT, answer, point, three_policies
 
@@ -54,11 +54,11 @@ def test_without_growing_queues_there_is_no_edge() -> None:
 
 @pytest.mark.parametrize(
     ("mean", "half", "said"),
-    [(75.83, 2.897, "75.8 h ± 2.9"), (-45.08, 12.79, "\N{MINUS SIGN}45 h ± 13"), (4184.2, 350, "4,184 h ± 350"),
-     (0.5, 0.0123, "0.500 h ± 0.012"), (5.25, 0.0, "5.25 h"), (5.25, None, "5.25 h")],
+    [(75.83, 2.897, "3 d 4 h ± 2 h 54 min"), (-45.08, 12.79, "\N{MINUS SIGN}1 d 21 h ± 12 h 47 min"),
+     (0.5, 0.0123, "30 min ± 44 s"), (5.25, 0.0, "5 h 15 min"), (5.25, None, "5 h 15 min")],
 )  # fmt: skip
-def test_means_have_as_many_decimals_as_their_intervals(mean: float, half: float | None, said: str) -> None:
-    assert hours(Interval(mean, half, 9)) == said
+def test_means_are_told_as_times_with_their_intervals(mean: float, half: float | None, said: str) -> None:
+    assert mean_time(Interval(mean, half, 9)) == said
 
 
 def test_the_wall_at_load_one_is_in_the_picture() -> None:
@@ -108,8 +108,8 @@ def test_the_table_has_every_point_with_interval_jobs_and_state() -> None:
 
 def test_the_picture_in_words_names_both_ends_and_who_grows() -> None:
     assert steady.response_alt(ANSWER).startswith(
-        "Mean turnaround time with 95% intervals: HELL, malleable 50.0 h ± 1.0 at load 0.1, 80.0 h ± 8.0 at load 0.7, "
-        "queue grows at load 0.9; "
+        "Mean turnaround time with 95% intervals: HELL, malleable 2 d 2 h ± 1 h at load 0.1, 3 d 8 h ± 8 h at load "
+        "0.7, queue grows at load 0.9; "
     )
 
 
@@ -120,8 +120,8 @@ def test_the_distribution_says_by_when_half_of_the_jobs_are_done() -> None:
     assert line.y[0] == pytest.approx(0.25)
     assert line.x[100] == pytest.approx(3600 * 60 * 100.5 / 100)
     assert chart.alt == (
-        "Half of the jobs are done within: HELL, malleable 30 h (95 of 100: 180 h); KNEE, malleable 30.5 h "
-        "(95 of 100: 183 h). No distribution where the queue grows: SRPT, all nodes."
+        "Half of the jobs are done within: HELL, malleable 1 d 6 h (95 of 100: 7 d 12 h); KNEE, malleable 1 d 6 h "
+        "(95 of 100: 7 d 15 h). No distribution where the queue grows: SRPT, all nodes."
     )
     assert steady_detail.response_cdf(ANSWER, 0.9, LIGHT) is None
 
@@ -129,8 +129,8 @@ def test_the_distribution_says_by_when_half_of_the_jobs_are_done() -> None:
 def test_early_results_name_who_is_first_at_two_fifths_of_the_work() -> None:
     chart = steady_detail.early_results(ANSWER, 0.7, LIGHT)
     assert chart is not None
-    assert chart.figure.layout.title.text == "40% of a job's work is done after 32 h under HELL, malleable"
-    assert "KNEE, malleable 48.00 h ± 0.50" in chart.alt
+    assert chart.figure.layout.title.text == "40% of a job's work is done after 1 d 8 h under HELL, malleable"
+    assert "KNEE, malleable 2 d ± 30 min" in chart.alt
     assert len(chart.table) == 10
     assert steady_detail.early_results(ANSWER, 0.9, LIGHT) is None
 
@@ -144,7 +144,7 @@ def test_over_time_tells_means_weighted_by_time() -> None:
 def test_jobs_in_the_system_have_their_mean_by_littles_law() -> None:
     chart = steady_detail.over_time(ANSWER, 0.5, "jobs", LIGHT)
     per_hour = 3600 / mean_gap_s(ANSWER.spec.stream_at(0.5, 1000))
-    assert f"HELL, malleable {60 * per_hour:.3g} in the mean (rate x turnaround time), at most 3" in chart.alt
+    assert f"HELL, malleable {60 * per_hour:.3g} in the mean (rate × turnaround time), at most 3" in chart.alt
     assert chart.alt.endswith("SRPT, all nodes at most 400, growing.")
 
 

@@ -55,7 +55,7 @@ def test_an_answer_is_kept_and_given_again_at_once_also_after_a_restart(runner, 
     assert asked == twice
     assert runner.wait(60)
     (status,) = runner.questions()
-    assert (status.state, status.name, status.run_id) == (TaskState.STORED, "Steady state", None)
+    assert (status.state, status.name, status.run_id) == (TaskState.STORED, "Load test", None)
     record = store.get_experiment(known(status.experiment_id))
     assert record.answer["points"][0]["jobs_simulated"] == 200
     again = Runner(store, never)

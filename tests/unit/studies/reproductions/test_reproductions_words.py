@@ -1,4 +1,4 @@
-"""Words of the page Reproductions: counts that hide nothing, where an outcome comes from, times, which one is shown."""
+"""Words of the page Paper checks: counts that hide nothing, where an outcome comes from, times, which one is shown."""
 
 from __future__ import annotations
 
@@ -39,12 +39,10 @@ def test_all_counts_are_told_also_where_none_differs() -> None:
 
 
 def test_by_which_runs_and_which_code() -> None:
-    assert words.by_what({}) == "Nothing has been checked with this store."
-    assert words.by_what({"smd-7": checked()}) == "1 verdict: all by quick runs; all by this code."
+    assert words.by_what({}) == "No figure has been checked with this store."
+    assert words.by_what({"smd-7": checked()}) == "1 verdict: all by quick runs; all checked with this version."
     both = {"smd-7": checked(quick=False), "smd-8": checked(stale=True)}
-    assert words.by_what(both) == (
-        "2 verdicts: 1 by full runs, 1 by quick ones; 1 by another version of the code than this one."
-    )
+    assert words.by_what(both) == ("2 verdicts: 1 by full runs, 1 by quick runs; 1 checked with an earlier version.")
 
 
 def test_where_an_outcome_comes_from() -> None:
@@ -65,14 +63,18 @@ def test_the_headline_says_how_much_of_the_claim_is_seen() -> None:
     data = {"checks": [{"claim": "a", "holds": True}, {"claim": "b", "holds": False}]}
     outcome = Outcome("", "partly", (), data)
     assert words.headline(find("smd-9"), checked(outcome=outcome)) == (
-        "SMD, Fig. 9: partly. Seen of the claim: 1 of 2 parts."
+        "SMD, Fig. 9: partly. 1 of 2 parts of the claim is confirmed."
     )
     assert words.row_of(find("smd-9"), checked(outcome=outcome))["Verdict"] == "◐ partly, 1 of 2 parts"
-    assert words.by_what({"smd-9": checked(outcome=outcome)}).endswith(
-        "Where claims were looked at part by part, 1 of 2 parts are seen."
-    )
+    assert words.by_what({"smd-9": checked(outcome=outcome)}).endswith("1 of 2 parts of claims is confirmed.")
     assert words.headline(find("smd-9"), checked()) == "SMD, Fig. 9: same."
     assert words.headline(find("smd-9"), None) == "SMD, Fig. 9: not checked yet."
+
+
+def test_a_cell_has_the_mark_of_its_verdict_beside_the_number() -> None:
+    assert words.cell_of(find("smd-9"), checked("partly")) == "◐ 9"
+    assert words.cell_of(find("path-relinking-table-4"), None) == "– Tab. 4"
+    assert len({mark[0] for mark in words.MARKS.values()}) == len(words.STATES)
 
 
 def test_times_that_were_not_measured_are_about() -> None:
@@ -82,12 +84,12 @@ def test_times_that_were_not_measured_are_about() -> None:
     assert words.time_words(CpuTime(0.05, 0.05), quick=True) == "under 1 s"
 
 
-def test_figures_are_chosen_by_verdict_and_paper() -> None:
+def test_figures_are_chosen_by_verdict() -> None:
     shown = {"smd-7": checked(), "pd-ors-6": checked(), "smd-8": checked("partly")}
-    assert [one.key for one in words.chosen(shown, ["same"], None)] == ["smd-7", "pd-ors-6"]
-    assert [one.key for one in words.chosen(shown, ["same", "partly"], "SMD")] == ["smd-7", "smd-8"]
-    assert len(words.chosen(shown, ["not checked"], None)) == len(REPRODUCTIONS) - 3
-    assert words.chosen(shown, ["different"], None) == []
+    assert [one.key for one in words.chosen(shown, ["same"])] == ["smd-7", "pd-ors-6"]
+    assert [one.key for one in words.chosen(shown, ["same", "partly"])] == ["smd-7", "smd-8", "pd-ors-6"]
+    assert len(words.chosen(shown, ["not checked"])) == len(REPRODUCTIONS) - 3
+    assert words.chosen(shown, ["different"]) == []
 
 
 def test_long_texts_are_cut_between_words() -> None:
