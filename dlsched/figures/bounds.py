@@ -68,7 +68,7 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
             "value": [one.limit.kpi.show(one.value, exact=True) for one in found],
             "bound": [one.limit.kpi.show(one.bound, exact=True) for one in found],
             "kind": ["upper bound" if one.limit.most else "lower bound" for one in found],
-            "left to gain at most, %": [100 * one.left for one in found],
+            "could be better by, %": [100 * one.left for one in found],
         }
     )
     return Chart(figure, "; ".join(sentences) + ".", table)
@@ -132,7 +132,7 @@ def runs_and_bound(
             f"low, {unit}": [np.nan if run.value.low is None else run.value.low / scale for run in runs],
             f"high, {unit}": [np.nan if run.value.high is None else run.value.high / scale for run in runs],
             f"bound, {unit}": bounds,
-            "left to gain at most, %": [np.nan if (left := run.left(limit)) is None else 100 * left for run in runs],
+            "could be better by, %": [np.nan if (left := run.left(limit)) is None else 100 * left for run in runs],
             "futures": [run.value.n for run in runs],
         }
     )
@@ -140,10 +140,10 @@ def runs_and_bound(
 
 
 def left_words(limit: Limit, run: LimitedRun) -> str:
-    """Return "at most 12% left to gain", or that no bound is known."""
+    """Return "could be up to 12% lower (proven limit)", or that no bound is known."""
     left = run.left(limit)
     if left is None:
-        return "no bound that says something"
+        return "no useful bound is known"
     return Limited(limit, run.value.mean, run.bound or 0.0, left).short
 
 

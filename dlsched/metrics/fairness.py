@@ -13,7 +13,7 @@ from dlsched.domain.workload import Floats
 from dlsched.metrics.stats.intervals import SAME_NUMBER
 
 LEAST_USERS = 2
-"""With fewer there is nobody to be treated unlike."""
+"""With fewer there is no one to be treated differently."""
 
 
 def means_by_user(users: NDArray[np.object_], values: Floats) -> Floats:

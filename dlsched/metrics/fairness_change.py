@@ -1,4 +1,4 @@
-"""How fair two runs are to users, and what changes: measures with a definition each, over paired draws."""
+"""How fair two runs are to users, and what changes: measures with a definition each, over the same futures."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ OVER_USERS: dict[str, OverUsers] = {
         OverUsers(KPIS["fairness_users_jain"], "slowdown", jain_index),
         OverUsers(
             KPI("wait_gini", "Gini of users' waits", "number", "lower",
-                "How unlike users' mean waits are: mean difference of two users over twice the mean. 0: all alike; "
-                "near 1: one bears it all. Each user with a started job counts once. Mean waits of 1, 1 and 4 h give "
-                "0.33. It can grow while everybody waits less.", "Service"),
+                "How unequal users' mean waits are: mean difference of two users over twice the mean. 0: all equal; "
+                "near 1: one user bears everything. Each user with a started job counts once. Mean waits of 1, 1 and "
+                "4 h give 0.33. It can grow while all users wait less.", "Service"),
             "wait_s", gini),
         OverUsers(
-            KPI("wait_worst_to_median", "Worst user's wait to the median's", "factor", "lower",
-                "Mean wait of the user who waits longest over that of the user in the middle. One user with few jobs "
-                "can set it. Mean waits of 1, 1 and 4 h give 4x. A dash where the user in the middle does not wait.",
+            KPI("wait_worst_to_median", "Worst user's wait over the median", "factor", "lower",
+                "Mean wait of the user who waits longest over that of the median user. One user with few jobs can "
+                "set it. Mean waits of 1, 1 and 4 h give 4x. A dash where the median user does not wait.",
                 "Service"),
             "wait_s", worst_to_median),
     )
@@ -54,9 +54,9 @@ MEASURES: dict[str, KPI] = {key: measure.kpi for key, measure in OVER_USERS.item
 
 
 class Measured(FrozenModel):
-    """A measure under both runs, means over draws; None where a draw has none. Counts are users, mean over draws.
+    """A measure under both runs, means over futures; None where a future has none. Counts are users, mean over futures.
 
-    ``half_width`` of the change's 95% interval is None in one draw of something random, 0 where it is exact.
+    ``half_width`` of the change's 95% interval is None in one future of something random, 0 where it is exact.
     """
 
     key: str

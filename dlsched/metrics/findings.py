@@ -14,6 +14,7 @@ from dlsched.metrics.savings import cost_words, gain_words
 from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.metrics.summary import HOURS_PER_MONTH
 from dlsched.wording.formats import Number, amount, count, duration, factor, is_missing, listed, money, number, share
+from dlsched.wording.settings import is_plural
 
 HEADLINES: Mapping[str, str] = {
     "completed": "completed jobs",
@@ -29,7 +30,7 @@ HEADLINES: Mapping[str, str] = {
 }
 """The metrics a comparison speaks of, as they are called in a sentence.
 
-Slowdown only where jobs have no due times; total waiting, with pauses, in place of the wait where a policy stops jobs,
+Slowdown only where jobs have no due dates; total waiting, with pauses, in place of the wait where a policy stops jobs,
 because the wait ends at the first start. Where a policy changes widths the turnaround time takes the place of both: a
 job can start at once and crawl. Of the costs one: see :func:`dlsched.metrics.money.cost_key`.
 """
@@ -88,7 +89,7 @@ def _price(cluster: Cluster) -> str:
 def result_sentence(policy: str, metrics: Mapping[str, Number], *, money_first: bool = False) -> str:
     """Return what one run says: waits, lateness or slowdown, money or use, and jobs that did not complete.
 
-    ``money_first``: machines are rented by the policy, so what it spent comes first, and what the bound leaves to gain
+    ``money_first``: machines are rented by the policy, so what it spent comes first, and how far that is from its bound
     takes the place of the waits.
     """
     if money_first and not is_missing(metrics.get("total_cost")):
@@ -114,21 +115,21 @@ def _waits(metrics: Mapping[str, Number]) -> str:
 
 
 def _pauses(metrics: Mapping[str, Number]) -> str:
-    """Say how long jobs stood still where some were stopped: their first wait alone would flatter the policy."""
+    """Say how long jobs made no progress where some were stopped: their first wait alone would flatter the policy."""
     still = metrics.get("not_running_mean")
     if not metrics.get("preemptions") or still is None:
         return ""
     if metrics.get("other_width_share"):
-        return f"{duration(still)} of it not running"
-    return f"with pauses, {duration(still)} not running on average"
+        return f"{duration(still)} of it without progress"
+    return f"{duration(still)} without progress on average, pauses included"
 
 
 def _lateness(metrics: Mapping[str, Number]) -> str:
     late, slowdown = metrics.get("late_share"), metrics.get("slowdown_mean")
     if late is not None:
-        return f"{share(late)} were late" if late else "none was late"
+        return f"{share(late)} of the jobs were late" if late else "no job was late"
     if metrics.get("utility_total") is not None:
-        return f"they are worth {number(metrics.get('utility_total'))} in all when done"
+        return f"their total utility is {number(metrics.get('utility_total'))}"
     return "" if slowdown is None else f"mean slowdown {factor(slowdown)}"
 
 
@@ -138,8 +139,8 @@ def _money(metrics: Mapping[str, Number]) -> str:
         late = metrics.get("tardiness_cost")
         return f"{money(cost)} for machines" + (f" and {money(late)} for lateness" if late else "")
     if metrics.get("used_of_reserved") is not None:
-        return f"{share(metrics.get('used_of_reserved'))} of what was reserved was used"
-    return "" if held is None else f"{share(held)} of the GPU time was held"
+        return f"{share(metrics.get('used_of_reserved'))} of the reserved resources was used"
+    return "" if held is None else f"{share(held)} of the GPU time was allocated"
 
 
 def _not_completed(metrics: Mapping[str, Number]) -> str:
@@ -156,7 +157,7 @@ def compare_sentence(comparison: Comparison, called: str = "") -> str:
     """
     others = [name for name in comparison.names if name != comparison.baseline]
     if not others:
-        return f"Only {comparison.baseline} is here: pick another run to compare it with."
+        return f"Only {comparison.baseline} is here: choose another run to compare it with."
     shown = others[:MOST_CLAUSES]
     most = 2 if len(shown) == 1 else 1
     told: set[str] = set()
@@ -172,15 +173,15 @@ def compare_sentence(comparison: Comparison, called: str = "") -> str:
 
 
 def headline(comparison: Comparison) -> str:
-    """Return the one thing to remember: the best run's change in late jobs (in the p95 wait without due times)."""
+    """Return the one thing to remember: the best run's change in late jobs (in the p95 wait without due dates)."""
     waits = "not_running_p95" if _any_above_zero(comparison, "preemptions") else "wait_p95"
     row = comparison.row("late_share") or comparison.row(waits)
     better = [cell for cell in row.cells if cell.verdict == "better" and cell.delta is not None] if row else []
     if row is None or not better:
         return f"No other policy here is clearly better than {comparison.baseline} ({comparison.certainty})."
     best = min(better, key=lambda cell: cell.delta.value if cell.delta else 0.0)
-    change = f"{_change(row, best, comparison.baseline)} ({best.told.brackets}; {comparison.certainty})"
-    return f"Against {comparison.baseline}, {best.name} {change}."
+    change = _change(row, best, comparison.baseline, many=is_plural(best.name))
+    return f"Against {comparison.baseline}, {best.name} {change} ({best.told.brackets}; {comparison.certainty})."
 
 
 def _clause(comparison: Comparison, run: str, name: str, most: int, told: set[str]) -> str:
@@ -193,11 +194,13 @@ def _clause(comparison: Comparison, run: str, name: str, most: int, told: set[st
     if not better and not worse:
         return _no_difference(rows, name, base)
     is_first = not told
-    gains, losses = _changes(better, base, told), _changes(worse, base, told)
+    many = is_plural(name)
+    gains, losses = _changes(better, base, told, many=many), _changes(worse, base, told, many=many)
     if gains and losses:
-        return f"{name}{f' against {base}' if is_first else ''} is a trade-off: it {gains}, but {losses}"
+        pronoun, is_are = ("they", "are") if many else ("it", "is")
+        return f"{name}{f' against {base}' if is_first else ''} {is_are} a trade-off: {pronoun} {gains}, but {losses}"
     against = f" against {base}" if is_first else ""
-    return f"{name} {gains or losses}{against}" + ("" if gains else ", and nothing compared here gets better")
+    return f"{name} {gains or losses}{against}" + ("" if gains else ", and nothing gets better")
 
 
 def _of_verdict(rows: Mapping[str, tuple[Row, Cell]], verdict: str) -> list[tuple[Row, Cell]]:
@@ -223,20 +226,24 @@ def _any_above_zero(comparison: Comparison, key: str) -> bool:
     return row is not None and any(cell.value is not None and cell.value.value > 0 for cell in row.cells)
 
 
-def _changes(pairs: Iterable[tuple[Row, Cell]], base: str, told: set[str]) -> str:
+def _changes(pairs: Iterable[tuple[Row, Cell]], base: str, told: set[str], *, many: bool) -> str:
     """Return "cuts the p95 wait from 3 h 53 min to 3 h 12 min (better in 40 of 40) and ...", empty without pairs."""
-    changes = [f"{_change(row, cell, base, again=row.kpi.key in told)} ({cell.told.brackets})" for row, cell in pairs]
+    changes = [
+        f"{_change(row, cell, base, again=row.kpi.key in told, many=many)} ({cell.told.brackets})"
+        for row, cell in pairs
+    ]
     told.update(row.kpi.key for row, _ in pairs)
     return listed(changes) if changes else ""
 
 
-def _change(row: Row, cell: Cell, base: str, *, again: bool = False) -> str:
-    """Return one change; ``again`` leaves out the baseline's value, which stands before it in the sentence."""
+def _change(row: Row, cell: Cell, base: str, *, again: bool = False, many: bool = False) -> str:
+    """Return one change, by ``many`` things or one; ``again``: the baseline's value stands before in the sentence."""
     before, delta, value = row.of(base).value, cell.delta, cell.value
     assert before is not None
     assert delta is not None
     assert value is not None
-    verb = ("likely " if cell.verdict.startswith("likely") else "") + ("cuts" if delta.value < 0 else "raises")
+    verb = ("cut" if delta.value < 0 else "raise") + ("" if many else "s")
+    verb = f"likely {verb}" if cell.verdict.startswith("likely") else verb
     start = "" if again else f" from {row.kpi.show(before.value)}"
     return f"{verb} {HEADLINES[row.kpi.key]}{start} to {row.kpi.show(value.value)}"
 
@@ -257,18 +264,20 @@ def _no_difference(cells: Mapping[str, tuple[Row, Cell]], name: str, base: str) 
     compared = {key: cell for key, (_, cell) in cells.items() if cell.verdict != "missing"}
     if not compared:
         return f"{name} and {base} have no number in common"
+    many = is_plural(name)
     rough = [key for key, cell in compared.items() if cell.verdict == "rough"]
     if rough:
         pairs = [(cells[key][0], cells[key][1]) for key in rough]
         seen = listed([f"{HEADLINES[row.kpi.key]} {cell.text} against {row.of(base).text}" for row, cell in pairs])
-        return f"{name} has {seen} of {base}, which is too few futures to tell apart"
+        return f"{name} {'have' if many else 'has'} {seen} of {base}: one simulation is too few to say which is better"
     mixed = [(cells[key][0], cell) for key, cell in compared.items() if cell.verdict == "mixed"]
     if mixed:
-        return f"{name} {_changes(mixed, base, set())}: the recorded month and the others disagree"
+        return f"{name} {_changes(mixed, base, set(), many=many)}: the recorded month and the others disagree"
     unsure = [f"{HEADLINES[key]}{_how_many(cell)}" for key, cell in compared.items() if cell.verdict == "not clear"]
     if unsure:
-        return f"{name} is not clearly different from {base} in {listed(unsure)}"
-    return f"{name} does the same as {base} in {listed([HEADLINES[key] for key in compared])}"
+        return f"{name} {'do' if many else 'does'} not clearly change {listed(unsure)} against {base}"
+    verb = "leave" if many else "leaves"
+    return f"{name} {verb} {listed([HEADLINES[key] for key in compared])} the same as {base}"
 
 
 def _how_many(cell: Cell) -> str:

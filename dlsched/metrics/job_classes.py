@@ -1,4 +1,4 @@
-"""By what jobs are told apart when two runs are compared: who sent them, how large and how long they are."""
+"""Groups of jobs in a comparison of two runs: by who submitted them, by size and by length."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ NOUNS: dict[Grouping, tuple[str, str]] = {
 }
 """Grouping -> one and many, in the order in which they are offered."""
 NAMED: tuple[Grouping, ...] = ("user", "group", "job_class")
-"""Groupings by a name that somebody gave."""
+"""Groupings by a name that a person gave."""
 NO_NAME = "(none)"
-NO_TIME = "run time not known"
+NO_TIME = "run time unknown"
 SIZE_EDGES = (0.0, 1.0, 4.0, 8.0, 16.0)
 SIZE_LABELS = ("no GPU", "1 GPU", "2–4 GPUs", "5–8 GPUs", "9–16 GPUs", "more than 16 GPUs")
 LENGTH_EDGES_S = (10.0 * MINUTE_S, 2.0 * HOUR_S, 1.0 * DAY_S)
 LENGTH_LABELS = ("up to 10 min", "10 min to 2 h", "2 to 24 h", "more than 24 h")
 COARSE_SHARE = 0.8
-"""Fixed classes tell little where one of them has more than this share of the jobs; quarters are taken then."""
+"""Fixed classes say little where one of them has more than this share of the jobs; quartiles are used then."""
 QUARTERS = (0.25, 0.5, 0.75)
 
 
 def groupings_of(jobs: pd.DataFrame) -> list[Grouping]:
-    """Return by what the jobs of a jobs table can be told apart: names that are given, size, length."""
+    """Return the groupings of a jobs table: names where they are given, size, length."""
     return [by for by in NOUNS if by not in NAMED or (by in jobs and jobs[by].fillna("").astype(bool).any())]
 
 

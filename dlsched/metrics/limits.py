@@ -1,4 +1,4 @@
-"""What proven bounds leave to gain: "at most 12% left to gain", of one run and of runs side by side."""
+"""How far numbers are from their proven bounds: "could be up to 12% lower", of one run and of runs side by side."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dlsched.metrics.stats.intervals import SAME_NUMBER, Interval, mean_interval
 from dlsched.wording.formats import Number, share
 
 NOTHING_LEFT = 5e-4
-"""Below this share of a number nothing is said to be left to gain."""
+"""A number nearer to its bound than this share of it is called as good as it can be."""
 ROUNDING = 1e-6
 """By how much a share of 1,000 may be off by rounding of its sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A metric and the proven bound on it, metric ``bound_key``: the least possible, or the ``most``.
+    """A metric and the proven bound on it, metric ``bound_key``: a lower bound, or an upper one where ``most``.
 
     ``words`` say what no policy can do, with {} for the bound.
     """
@@ -41,7 +41,7 @@ class Limit:
 COST = Limit("total_cost", "no policy can do it for less than {}")
 LIMITS: tuple[Limit, ...] = (
     Limit("jct_mean", "no policy can complete these jobs in less than {} on average"),
-    Limit("tardiness_total", "no policy can end these jobs with less than {} past due in all"),
+    Limit("tardiness_total", "no policy can end these jobs with less than {} of lateness in all"),
     Limit("utility_total", "no policy can get more than {} from all jobs", most=True),
     COST,
 )
@@ -50,7 +50,7 @@ LIMITS: tuple[Limit, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """Number of a run beside its bound; ``left`` the share of the number that another policy may gain at most."""
+    """Number of a run beside its bound; ``left``: by which share of it another policy may be better at most."""
 
     limit: Limit
     value: float
@@ -58,16 +58,22 @@ class Limited:
     left: float
 
     @property
-    def short(self) -> str:
-        """Return "at most 12% left to gain"; rounded up, since less would not be proven."""
+    def room(self) -> str:
+        """Return "could be up to 12% lower", or "cannot be lower"; rounded up, since less would not be proven."""
+        side = "higher" if self.limit.most else "lower"
         if self.left < NOTHING_LEFT:
-            return "nothing left to gain"
-        return f"at most {share(math.ceil(self.left * 1000 - ROUNDING) / 1000)} left to gain"
+            return f"cannot be {side}"
+        return f"could be up to {share(math.ceil(self.left * 1000 - ROUNDING) / 1000)} {side}"
+
+    @property
+    def short(self) -> str:
+        """Return "could be up to 12% lower (proven limit)"."""
+        return f"{self.room} (proven limit)"
 
     @property
     def words(self) -> str:
-        """Return "at most 12% left to gain: no policy can do it for less than $6,100"."""
-        return f"{self.short}: {self.limit.words.format(self.limit.kpi.show(self.bound))}"
+        """Return "could be up to 12% lower: no policy can do it for less than $6,100"."""
+        return f"{self.room}: {self.limit.words.format(self.limit.kpi.show(self.bound))}"
 
 
 def limited(limit: Limit, metrics: Mapping[str, Number]) -> Limited | None:
@@ -83,20 +89,20 @@ def limited(limit: Limit, metrics: Mapping[str, Number]) -> Limited | None:
 
 
 def all_limited(metrics: Mapping[str, Number]) -> list[Limited]:
-    """Return all numbers of a run with a bound that says something."""
+    """Return all numbers of a run with a useful bound."""
     return [found for limit in LIMITS if (found := limited(limit, metrics)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class LimitedRun:
-    """Mean of a metric over the draws of a run, and the mean of the bounds of the same draws; None without them."""
+    """Mean of a metric over the futures of a run, and the mean of the bounds of the same futures; None without them."""
 
     name: str
     value: Interval
     bound: float | None
 
     def left(self, limit: Limit) -> float | None:
-        """Return the share of the mean that is left to gain at most; None without a bound that says something."""
+        """Return the share by which the mean could be better at most; None without a useful bound."""
         found = limited(limit, {limit.key: self.value.mean, limit.bound_key: self.bound})
         return None if found is None else found.left
 
@@ -104,9 +110,9 @@ class LimitedRun:
 def limited_runs(
     limit: Limit, runs: Sequence[tuple[str, Sequence[Mapping[str, Number]]]], *, exact: bool = False
 ) -> list[LimitedRun]:
-    """Return the runs that have the metric in every draw; ``runs`` = (name, metrics of each draw).
+    """Return the runs that have the metric in every future; ``runs`` = (name, metrics of each future).
 
-    ``exact``: nothing is random, so that a single draw has no uncertainty.
+    ``exact``: nothing is random, so that a single future has no uncertainty.
     """
     found = []
     for name, draws in runs:

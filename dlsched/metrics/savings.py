@@ -1,4 +1,4 @@
-"""What a policy saves against another one, and how much the proven bound leaves to gain at most."""
+"""What a policy saves against another one, and how much lower the proven bound says it could be at most."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class RunCost:
 
 
 def gain_words(metrics: Mapping[str, Number]) -> str:
-    """Return "at most 12% left to gain: no policy can do it for less than $6,100"; "" without a bound."""
+    """Return "total cost could be up to 12% lower: no policy can do it for less than $6,100"; "" without a bound."""
     found = limited(COST, metrics)
-    return "" if found is None else found.words
+    return "" if found is None else f"total cost {found.words}"
 
 
 def cost_words(metrics: Mapping[str, Number]) -> str:
@@ -102,10 +102,10 @@ def saving_words(of: Saving | None) -> str:
 
 
 def savings_sentence(costs: Sequence[RunCost], found: Savings, baseline: str, certainty: str) -> str:
-    """Return what each run saves against the baseline, most first, how much nobody can save, and how sure that is.
+    """Return what each run saves against the baseline, most first, what no policy can beat, and how sure that is.
 
     "Against EDF ($56,100), PR saves 75% (72% to 78%) and PS costs 12% (8% to 16%) more; whether LAS saves is not clear;
-    nobody can save more than 80% (95% interval over 3 simulated versions of the workload)."
+    no policy can save more than 80% (95% interval over 3 simulated versions of the workload)."
     """
     base = next(cost for cost in costs if cost.name == baseline)
     pairs = [(cost.name, of) for cost in costs if (of := found.get((cost.name, baseline))) is not None]
@@ -119,7 +119,7 @@ def savings_sentence(costs: Sequence[RunCost], found: Savings, baseline: str, ce
     parts += [f"{listed(same)} {'cost' if len(same) > 1 else 'costs'} the same"] if same else []
     parts += [f"whether {listed(unsure)} {'save' if len(unsure) > 1 else 'saves'} is not clear"] if unsure else []
     if base.bound is not None and base.total.value > 0:
-        parts.append(f"nobody can save more than {share(max(0.0, 1.0 - base.bound / base.total.value))}")
+        parts.append(f"no policy can save more than {share(max(0.0, 1.0 - base.bound / base.total.value))}")
     return f"Against {baseline} ({money(base.total.value)}), {'; '.join(parts)} ({certainty})."
 
 

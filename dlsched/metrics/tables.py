@@ -158,7 +158,7 @@ def _cause(code: int) -> str:
 
 
 def bill_by_machine(stays: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each machine type that was paid for, dearest first.
+    """Return one row for each machine type that was paid for, most expensive first.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def bill_by_machine(stays: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame
 
 
 def late_by_cost(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the late jobs of a jobs table, dearest first (latest first where lateness has no price)."""
+    """Return the late jobs of a jobs table, most expensive first (latest first where lateness has no price)."""
     late = jobs[jobs["tardiness_s"] > 0]
     weighed = bool(late["tardiness_usd"].notna().any())
     by = ["tardiness_usd", "tardiness_s"] if weighed else ["tardiness_s"]

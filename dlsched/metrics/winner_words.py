@@ -1,4 +1,4 @@
-"""Winners and losers in words and rows: who gains, how sure that is, who is left out."""
+"""Winners and losers in words and rows: which groups gain, how sure that is, which jobs are left out."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from dlsched.wording.certainty import certainty
 from dlsched.wording.formats import MISSING, amount, capital, count, listed, show, show_delta, show_size
 
 MOST_FOLDED_NAMED = 8
+ALIKE = {
+    "wait_s": ("wait less", "wait longer"),
+    "jct_s": ("are done sooner", "are done later"),
+    "slowdown": ("are slowed down less", "are slowed down more"),
+    "tardiness_s": ("are less late", "are later"),
+    "utility": ("gain utility", "lose utility"),
+}
+"""What is said where all groups gain, and where all lose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,7 @@ class Tally:
 
 
 def tally(answer: Winners) -> Tally:
-    """Count winners and losers among the groups that stand alone; in one random draw by the change as it is."""
+    """Count winners and losers among the groups that stand alone; in one random future by the change found."""
     alone = [group for group in answer.groups if not group.folded]
     sign = -1.0 if QUANTITIES[answer.quantity].kpi.better == "lower" else 1.0
     gains = [
@@ -67,7 +75,7 @@ def counted_words(answer: Winners) -> str:
 
 
 def sentence(answer: Winners) -> str:
-    """Return who gains and who loses: "12 users gain, 3 lose more than 10 min of mean wait; 5 of 20 ...".
+    """Return which groups gain and which lose: "12 users gain, 3 lose more than 10 min of mean wait; 5 of 20 ...".
 
     Names that users gave may be in it.
     """
@@ -88,11 +96,15 @@ def sentence(answer: Winners) -> str:
         others.append(f"{count(found.unsure)} {'is' if found.unsure == 1 else 'are'} not clear")
     tail = f"; {listed(others)}" if others else ""
     sure = certainty(EXACT_BASIS if answer.exact else Basis(kind="drawn", futures=answer.draws - 1), answer.draws)
-    return f"{first} with {answer.other} in place of {answer.baseline}{tail} ({sure})."
+    instead = f"with {answer.other} in place of {answer.baseline}"
+    if found.groups > 1 and found.groups in (found.gain, found.lose) and not answer.folded:
+        by = show_size(QUANTITIES[answer.quantity].kpi.kind, answer.total.change)
+        return f"All {many} {ALIKE[answer.quantity][found.gain == 0]} {instead} (by {by} on average; {sure})."
+    return f"{first} {instead}{tail} ({sure})."
 
 
 def jobs_sentence(answer: Winners) -> str:
-    """Return how many jobs gain and lose: means of groups hide those who fare unlike the rest. "" without a job."""
+    """Return how many jobs gain and lose: means of groups hide jobs that fare differently. "" without a job."""
     whole = answer.total
     if whole.change is None:
         return ""
@@ -106,17 +118,17 @@ def notes(answer: Winners) -> list[str]:
     kind = QUANTITIES[answer.quantity]
     said = []
     if answer.draws > 1 and not answer.exact:
-        text = f"Each range is a 95% interval for its group by itself, over {count(answer.draws)} simulated versions"
+        text = f"Each range is a 95% interval for its group alone, over {count(answer.draws)} simulated versions"
         if len(answer.groups) >= 10:
             text += f": of {count(len(answer.groups))} groups about 1 in 20 may be off by chance"
         said.append(f"{text}.")
     elif answer.exact:
         said.append(
             "Nothing is random here, so the changes have no error for this trace; other days may differ. The middle "
-            "half of a group's jobs says how unlike its jobs fare; the mean lies beside it where few jobs change a lot."
+            "half of a group's jobs shows how much they differ; the mean lies outside it where a few jobs change a lot."
         )
     else:
-        said.append("Rough preview of one simulation: run more to see which changes are luck.")
+        said.append("Rough preview of one simulation: run more to see which changes are chance.")
     whole = answer.total
     apart = [
         f"{_jobs(many)} {kind.has_it} {where}"
@@ -134,7 +146,7 @@ def notes(answer: Winners) -> list[str]:
         more = len(answer.folded) - len(named)
         said.append(f"Small groups: {listed([*named, *([f'{count(more)} more'] if more else [])])}.")
     if answer.draws > 1:
-        said.append("Numbers of jobs are of one simulation, on average.")
+        said.append("Numbers of jobs are per simulation, on average.")
     return said
 
 
@@ -144,7 +156,7 @@ def _jobs(many: float) -> str:
 
 
 def many_words(many: float) -> str:
-    """Return a mean number of jobs a draw: 1,234; 3.4; "under 0.1"."""
+    """Return a mean number of jobs per future: 1,234; 3.4; "under 0.1"."""
     if many == round(many) or many >= 100:
         return count(many)
     return f"{many:.1f}" if many >= 0.05 else "under 0.1"
@@ -207,7 +219,7 @@ def rows_of(answer: Winners) -> list[dict[str, Any]]:
 
 
 def with_letters(answer: Winners) -> Winners:
-    """Return the answer with A, B, C in place of names that somebody gave; classes by size and length keep theirs."""
+    """Return the answer with A, B, C in place of names that people gave; classes by size and length keep theirs."""
     if answer.by not in NAMED:
         return answer
     groups = [

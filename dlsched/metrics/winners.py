@@ -39,6 +39,7 @@ from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.compare import judge
 from dlsched.metrics.stats.intervals import SAME_NUMBER, Interval, mean_interval, ratio_draws
 from dlsched.metrics.stats.statements import Verdict
+from dlsched.wording.settings import within_sentence
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """Jobs tables of the baseline and of the other run in one draw."""
@@ -59,7 +60,7 @@ class Quantity:
     @property
     def noun(self) -> str:
         """The quantity inside a sentence."""
-        return self.kpi.label.lower()
+        return within_sentence(self.kpi.label)
 
 
 _TIMES_S = (600.0, 60.0, 3600.0)
@@ -75,13 +76,13 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity(KPI("slowdown", "Slowdown", "factor", "lower",
                      "Turnaround time over run time alone, of jobs that completed under both runs.", "Service"),
                  "completed", (0.5, 0.1, 1.0)),
-        Quantity(KPI("tardiness_s", "Tardiness", "duration", "lower",
-                     "Time past the due time, 0 for jobs in time, of jobs that have a due time and were turned away by "
-                     "neither run.", "Due times"),
+        Quantity(KPI("tardiness_s", "Lateness", "duration", "lower",
+                     "Time past the due date, 0 for jobs on time, of jobs that have a due date and were rejected in "
+                     "neither run.", "Due dates"),
                  "judged", _TIMES_S),
         Quantity(KPI("utility", "Utility", "number", "higher",
-                     "What finishing then is worth, of jobs that have a worth and completed under both runs.",
-                     "Due times"),
+                     "What finishing then is worth, of jobs that have a utility and completed under both runs.",
+                     "Due dates"),
                  "completed", (0.0, 1.0, 10.0)),
     )
 }  # fmt: skip
@@ -216,9 +217,9 @@ def _known_quantity(quantity: str) -> Quantity:
 def _joined(pairs: Sequence[Tables], by: Grouping, quantity: str) -> dict[str, NDArray[Any]]:
     """Return draw, before, after and what the grouping is made of, over the jobs of all draws."""
     if not pairs:
-        raise InputError("winners and losers", "need a draw of both runs, got none", "Run both with the same draws")
+        raise InputError("winners and losers", "need a future of both runs, got none", "Run both with the same futures")
     if by not in NOUNS:
-        raise InputError(f"grouping {by!r:.80}", "is none that jobs are told apart by", names_hint(by, NOUNS))
+        raise InputError(f"grouping {by!r:.80}", "is not a grouping of jobs", names_hint(by, NOUNS))
     parts = [_one_draw(before, after, by, quantity) for before, after in pairs]
     sizes = [len(part["of"]) for part in parts]
     if not sum(sizes):

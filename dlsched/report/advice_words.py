@@ -34,12 +34,12 @@ def stay_words(baseline: str) -> str:
 
 
 def advice_words(advice: Advice, comparison: Comparison, options: Sequence[Alternative]) -> str:
-    """Return what to do and why, in words for who decides: the sentence a memo opens with."""
+    """Return what to do and why, in words for the person who decides: the sentence a memo opens with."""
     named = {one.name: one for one in options}
     told = f"{_advised(advice, comparison, named)}."
     best = named[advice.option]
     if advice.is_change:
-        told += f" Mind that {best.caveat}." if best.caveat else ""
+        told += f" Note that {best.caveat}." if best.caveat else ""
         told += _ties(advice, comparison, named)
     told += f" How sure: {comparison.certainty}."
     if words := best.condition.words:
@@ -82,22 +82,22 @@ def service_finding(advice: Advice, comparison: Comparison, options: Sequence[Al
         return f"With {who} {moves(found)}"
     if found.verdict == "same":
         return f"With {who} {name} {_are(metric)} the same"
-    return f"With {who}, what happens to {name} is not clear"
+    return f"With {who}, the effect on {name} is not clear"
 
 
 def count_finding(comparison: Comparison, service: str) -> str:
-    """Return how many options serve better, as a title: "2 of 3 options serve better than today"."""
+    """Return how many options serve better, as a title: "2 of 3 options serve jobs better than today"."""
     row = comparison.row(service)
     others = [] if row is None else [cell for cell in row.cells if cell.name != comparison.baseline]
     better = sum(cell.verdict in GOOD for cell in others)
     base = SPOKEN.get(comparison.baseline, comparison.baseline)
     if not better:
-        return f"No option is sure to serve better than {base}"
-    return f"{better} of {amount(len(others), 'option')} {'serves' if better == 1 else 'serve'} better than {base}"
+        return f"No option is certain to serve jobs better than {base}"
+    return f"{better} of {amount(len(others), 'option')} {'serves' if better == 1 else 'serve'} jobs better than {base}"
 
 
 def _advised(advice: Advice, comparison: Comparison, named: Mapping[str, Alternative]) -> str:
-    """Return the advice and its numbers, without what else to mind."""
+    """Return the advice and its numbers, without caveats."""
     option, told = named[advice.option], _told(advice)
     reasons = advice.of(advice.option)
     if advice.kind == "choose":
@@ -112,7 +112,7 @@ def _advised(advice: Advice, comparison: Comparison, named: Mapping[str, Alterna
         "trade-off": f": {within_sentence(stay)} unless the gain is worth the loss",
     }.get(advice.kind, "")
     if not told:
-        return f"{stay}: nothing it is compared with can be chosen" if advice.kind == "stay" else opening
+        return f"{stay}: none of the other options can be chosen" if advice.kind == "stay" else opening
     is_rough = advice.kind == "rough"
     others = [
         f"{named[name].spoken}: "
@@ -186,7 +186,7 @@ def _clause(reason: Reason, cell: Cell) -> str:
     if reason.verdict == "not clear":
         is_recorded = change.kind == "recorded"
         seen = count_words("better", change.better, change.worse, change.n) if is_recorded else cell.told.around
-        return f"what happens to {name} is not clear" + (f" ({seen})" if seen else "")
+        return f"the effect on {name} is not clear" + (f" ({seen})" if seen else "")
     if reason.verdict == "mixed":
         return f"{moves(reason)} in the recorded month, {count_words('mixed', change.better, change.worse, change.n)}"
     behind = "" if is_plain_cost(reason.metric, cell) or not cell.told.brackets else f" ({cell.told.brackets})"
@@ -236,5 +236,5 @@ def _ties(advice: Advice, comparison: Comparison, named: Mapping[str, Alternativ
     if not tied:
         return ""
     word = metric_words(advice.reasons[0].metric)
-    needs = ", without that" if best.caveat else ""
-    return f" {capital(_names(tied, named))} {'does' if len(tied) == 1 else 'do'} about as well in {word}{needs}."
+    needs = ", without that caveat" if best.caveat else ""
+    return f" {capital(_names(tied, named))} {'does' if len(tied) == 1 else 'do'} about as well on {word}{needs}."

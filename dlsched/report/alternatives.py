@@ -1,4 +1,4 @@
-"""What a memo chooses between: options with the metrics of their draws, the scenario behind them, and their caveats."""
+"""What a memo chooses between: options with their metrics in each future, their scenario and their caveats."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dlsched.wording.formats import listed
 from dlsched.wording.settings import setting_words, within_sentence
 from dlsched.workload.import_report import in_seconds, offered_load
 
-TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
-SEES_AHEAD = "it is told jobs before they are submitted: a limit, not an option"
+TOLD_RUN_TIMES = "it is told true run times, which are not known in practice"
+SEES_AHEAD = "it is told of jobs before they are submitted: a limit, not an option"
 TODAY, NOTHING = "Today", "Do nothing"
 """The first option of kept answers: today's nodes and policy as things are, and under a condition."""
 SPOKEN = {TODAY: "today", NOTHING: "doing nothing"}
@@ -30,7 +30,7 @@ SPOKEN = {TODAY: "today", NOTHING: "doing nothing"}
 
 @dataclass(frozen=True)
 class Condition:
-    """What happens whatever one chooses: changes by key, and the same in words. Without any, things are as they are."""
+    """What happens whatever is chosen: changes by key, and the same in words. Without any, things are as they are."""
 
     changes: Mapping[str, Value] = field(default_factory=dict)
     words: str = ""

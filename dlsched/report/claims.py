@@ -1,6 +1,6 @@
 """What a memo claims, gathered from all its parts as data, and where two claims cannot both be true.
 
-A memo whose claims disagree is not written: who reads "choose 28 nodes" beside "28 nodes: worse" can decide nothing.
+A memo whose claims disagree is not written: a reader of "choose 28 nodes" beside "28 nodes: worse" can decide nothing.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _idle(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
 
 
 def _untold(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    """Yield an option whose caveat the memo does not tell."""
+    """Yield an option whose caveat is missing from the memo."""
     told = {claim.says for claim in _of_kind(claims, "minds")}
     for needs in _of_kind(claims, "needs"):
         if needs.says not in told:

@@ -1,4 +1,4 @@
-"""What stands behind the advice of a memo: who gains, what could change the answer, a search for a size."""
+"""The evidence behind the advice of a memo: which groups gain, what could change the answer, a search for a size."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from dlsched.studies.sizing.words import VERDICTS, bars_words, claim_words, cond
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.sweep.words import point_words
 from dlsched.wording.formats import amount, count, listed, money_per_month
+from dlsched.wording.settings import is_plural, within_sentence
 
 # ---- who gains, who loses -----------------------------------------------------------------------------
 
@@ -56,7 +57,7 @@ def winners_of(
 
 
 def has_names(answer: Winners) -> bool:
-    """Whether the groups bear names that somebody gave."""
+    """Whether the groups have names that people gave."""
     return answer.by in NAMED
 
 
@@ -116,20 +117,23 @@ class Sensitivity:
     def words(self, advice: Advice) -> str:
         """Return in how many situations the advice holds; "" where it says nothing of these options."""
         base, total = self.names[0], amount(len(self.situations), "situation")
-        name, what = advice.option, f"in {self.label}"
+        name, what = advice.option, f"on {within_sentence(self.label)}"
         if advice.is_change and name in self.names:
             held = self.where(name, advice)
             lost = [one for one in self.situations if one not in held]
             how = "better than" if self.situations[0].row.of(name).verdict in GOOD else "no worse than"
+            is_are = "are" if is_plural(name) else "is"
+            every = "both situations" if len(held) == 2 else f"all {total}"
             if not lost:
-                return f"{name} is {how} {base} {what} in all {total}."
-            return f"{name} is {how} {base} {what} in {count(len(held))} of {total}; not at: {lost[0].words}."
+                return f"{name} {is_are} {how} {base} {what} in {every}."
+            return f"{name} {is_are} {how} {base} {what} in {count(len(held))} of {total}; not in: {lost[0].words}."
         if advice.kind != "stay":
             return ""
         better = [(one, cell.name) for one in self.situations for cell in one.row.cells if cell.verdict in GOOD]
         if not better:
             return f"No option is clearly better than {base} {what} in any of {total}."
-        return f"{better[0][1]} is better than {base} {what} at: {better[0][0].words}."
+        situation, name = better[0]
+        return f"{name} {'are' if is_plural(name) else 'is'} better than {base} {what} in: {situation.words}."
 
     def fits(self, comparison: Comparison) -> bool:
         """Whether it is about the runs of a comparison: as things are, the same options have the same numbers."""

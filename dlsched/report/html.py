@@ -19,7 +19,7 @@ from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import hits_words, neighbour_words, reached_words, sure_words
 from dlsched.studies.sizing.words import sentence as sentence_of_size
 from dlsched.wording.certainty import interval_note, range_note, range_words
-from dlsched.wording.formats import MISSING, count
+from dlsched.wording.formats import MISSING, amount, count
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
@@ -125,7 +125,7 @@ def _cell(row: Row, cell: Cell, memo: Memo) -> str:
 
 
 def sign_of(memo: Memo, name: str) -> str:
-    """Return what stands for an option in the chart: B for the baseline, else its number."""
+    """Return the mark of an option in the chart: B for the baseline, else its number."""
     place = memo.comparison.names.index(name)
     return "B" if place == 0 else str(place)
 
@@ -185,7 +185,8 @@ def _sensitivity(memo: Memo) -> str:
     changes = memo.sensitivity
     if changes is None:
         return ""
-    words = changes.words(memo.advice) or f"{changes.label} in {len(changes.situations)} situations: see the appendix."
+    situations = amount(len(changes.situations), "situation")
+    words = changes.words(memo.advice) or f"{changes.label} in {situations}: see the appendix."
     return f"<h2>What could change this</h2><p>{said(words)}</p>"
 
 
@@ -240,7 +241,8 @@ def _again(memo: Memo) -> str:
     head = ["Option", "Scenario", "Hash", "Futures", "Code"]
     lines = "\n".join(said(command) for command in memo.commands)
     files = ", ".join(dict.fromkeys(file_name(option.origin.name) for option in memo.options))
-    how = f"<p>Save the scenario file ({said(files)}) beside you, then type:</p><pre>{lines}</pre>" if lines else ""
+    save = f"Save the scenario file ({said(files)}) in the current folder, then run:"
+    how = f"<p>{save}</p><pre>{lines}</pre>" if lines else ""
     return f"<h2>How to compute it again</h2>{table(head, rows)}{how}"
 
 

@@ -6,14 +6,13 @@ enter a report at all. Writers only lay it out. Text that users gave is as they 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.limits import LIMITS, NOTHING_LEFT, Limited, all_limited
+from dlsched.metrics.limits import LIMITS, Limited, all_limited
 from dlsched.metrics.money import COSTS, cost_key, cost_keys
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import COMPARED, Cell, Comparison, Row, check_same_workload, compare
@@ -32,18 +31,18 @@ from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
 from dlsched.wording.certainty import range_note, range_words
-from dlsched.wording.formats import MISSING, amount, capital, count, listed, share
+from dlsched.wording.formats import MISSING, amount, capital, count, listed
 
 MOST_OPTIONS = 6
 MOST_ROWS = 3
 """Numbers of the first page: service, cost, and what else decides; the appendix has all."""
 SAYS_NOTHING = 0.95
-"""A proven bound that leaves so much of a number to gain is not told."""
+"""A proven bound so far below a number says nothing, and is left out."""
 FEW_OPTIONS = 4
 """With more options cells are narrow and high."""
 LONGEST = {"question": 200, "recommendation": 700, "note": 300}
 DRAWN = Basis(kind="drawn")
-ROUGH = "rough preview: 1 simulation, another may say otherwise"
+ROUGH = "rough preview: 1 simulation, another may differ"
 REST = ("completed", "allocation_ratio")
 """What else the first page shows, in this order."""
 FOLDED = ("completed", "rejected", "unfinished", "late_share", "wait_p95")
@@ -57,7 +56,7 @@ class Memo:
     ``advice`` is what the numbers say, ``recommendation`` the same in words, or what a reader typed in its place.
     ``rows`` are the numbers of the first page, ``same`` those that are equal under all options, in words; the
     comparison has all. ``service`` and ``cost`` are the metrics that decide, in every part. ``limited`` says by option
-    what is left to gain at most. ``commands`` compute it anew. ``sizes`` are those a search for a size tried, None
+    how far its numbers are from proven bounds. ``commands`` compute it again. ``sizes`` are those a search tried, None
     without one.
 
     Raises
@@ -101,7 +100,7 @@ class Memo:
 
     @property
     def is_rough(self) -> bool:
-        """Whether another draw may say otherwise."""
+        """Whether another future may say otherwise."""
         return self.comparison.is_rough
 
     @property
@@ -141,11 +140,11 @@ class Memo:
 
     @property
     def bounds(self) -> dict[str, str]:
-        """What is left to gain at most, by option."""
+        """How far numbers are from proven bounds, by option."""
         return {name: "; ".join(map(bound_words, found)) for name, found in self.limited.items()}
 
     def who_gains(self, found: Winners) -> str:
-        """Return who gains and loses under an option in a sentence, in which options are called as sentences do."""
+        """Return which groups gain and lose under an option, with options called as in a sentence."""
         spoken = {option.name: option.spoken for option in self.options}
         names = {side: spoken.get(name, name) for side, name in (("baseline", found.baseline), ("other", found.other))}
         return sentence(found.model_copy(update=names))
@@ -227,7 +226,7 @@ def build(
     texts = {"question": question, "recommendation": recommended, "note": note}
     for name, text in texts.items():
         if len(text) > LONGEST[name]:
-            why = f"has {count(len(text))} letters; the page holds {LONGEST[name]}"
+            why = f"has {count(len(text))} characters; the page holds {LONGEST[name]}"
             raise InputError(name, why, "Shorten it; the appendix has all numbers")
     target = "" if sizes is None or not sizes.option or sizes.service.key in COSTS else sizes.service.key
     drawn = [(option.name, option.draws) for option in options]
@@ -276,13 +275,9 @@ def _bars(of: Estimate, unit: Unit) -> Bars:
 
 
 def bound_words(found: Limited) -> str:
-    """Return what a proven bound leaves: "Total cost: could be up to 9% lower (proven limit, lower bound $91.00)"."""
-    kpi, (side, end) = found.limit.kpi, ("higher", "upper") if found.limit.most else ("lower", "lower")
-    bound = f"{end} bound {kpi.show(found.bound)}"
-    if found.left < NOTHING_LEFT:
-        return f"{kpi.label}: as good as it can be (proven limit, {bound})"
-    # Rounded up: less would not be proven.
-    return f"{kpi.label}: could be up to {share(math.ceil(1000 * found.left) / 1000)} {side} (proven limit, {bound})"
+    """Return how far a number is from its bound: "Total cost could be up to 9% lower (proven lower bound $91.00)"."""
+    kpi, end = found.limit.kpi, "upper" if found.limit.most else "lower"
+    return f"{kpi.label} {found.room} (proven {end} bound {kpi.show(found.bound)})"
 
 
 def cell_lines(row: Row, cell: Cell, comparison: Comparison) -> list[str]:
@@ -316,14 +311,14 @@ def _check(options: Sequence[Alternative]) -> None:
     for option in options:
         if option.condition != condition:
             asked, ours = option.condition.words or "things as they are", condition.words or "things as they are"
-            why = f"is asked under {asked}, the others under {ours}"
-            raise InputError(f"option {option.name}", why, "Ask all of them under one condition")
+            why = f"is under {asked}, the others are under {ours}"
+            raise InputError(f"option {option.name}", why, "Compare all options under one condition")
         if option.happens:
-            why = f"changes {listed(option.happens)}, which happens to you and is no option"
-            raise InputError(f"option {option.name}", why, "Make it the condition that all options meet")
+            why = f"changes {listed(option.happens)}, which is a condition and not an option"
+            raise InputError(f"option {option.name}", why, "Make it the condition of all options")
         if option.audit:
             why = f"failed its audit ({amount(len(option.audit), 'violation')}, the first: {option.audit[0]:.300})"
-            raise InputError(f"run {option.name}", why, "Leave it out, or run it again with the newest version")
+            raise InputError(f"run {option.name}", why, "Leave it out, or run it again with the current version")
     check_same_workload([(option.name, option.origin.workload_hash, option.origin.jobs) for option in options])
 
 

@@ -20,7 +20,7 @@ PROGRAM = ("python", "-m", "dlsched")
 def file_name(scenario_name: str) -> str:
     """Return the name of the file a scenario is downloaded as: letters, digits, dash and underscore.
 
-    It begins with no dash: a command would take it for an option.
+    It does not start with a dash: a command would take it for an option.
     """
     plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in scenario_name)
     return (plain.lstrip("-")[:LONGEST_NAME] or "scenario") + ".json"
@@ -37,7 +37,7 @@ def simulate_command(option: Alternative) -> str:
 
 
 def compare_command(options: Sequence[Alternative]) -> str:
-    """Return the one command that computes all options anew, the first as baseline; "" where one cannot say it.
+    """Return the one command that computes all options again, the first as baseline; "" where one cannot say it.
 
     One command compares policies and changes of one file, over the draws from 0 on, each policy with one set of
     parameters.

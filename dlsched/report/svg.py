@@ -79,7 +79,7 @@ def ticks(low: float, high: float, most: int = TICKS) -> list[float]:
 
 
 def _axis(ends: Sequence[tuple[float, tuple[float, float]]], from_px: float, to_px: float) -> _Axis:
-    """Return an axis around all bars; one that begins at 0 where the values are not far from it."""
+    """Return an axis around all bars; one that starts at 0 where the values are not far from it."""
     low, high = min(at - bars[0] for at, bars in ends), max(at + bars[1] for at, bars in ends)
     if low >= 0 and low < 0.6 * high:
         low = 0.0
@@ -110,7 +110,7 @@ def _limit(at: float, y: _Axis) -> str:
 
 
 def _labelled(values: Sequence[float]) -> list[tuple[float, str]]:
-    """Return the ticks with their texts: short ones, where these tell them apart."""
+    """Return the ticks with their texts: short ones where these differ."""
     texts = [short(at) for at in values]
     if len(set(texts)) < len(texts):
         texts = [number(at, exact=True) for at in values]

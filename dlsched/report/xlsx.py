@@ -1,6 +1,6 @@
 """The memo as a workbook: numbers as numbers with their formats, every text as text, charts a reader can edit.
 
-A text that begins with "=" would be run by a spreadsheet as a formula, so nothing is written but through ``_Sheet``,
+A text that starts with "=" would be run by a spreadsheet as a formula, so nothing is written but through ``_Sheet``,
 which writes texts as texts and numbers as numbers.
 """
 

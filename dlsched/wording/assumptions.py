@@ -1,4 +1,4 @@
-"""What an answer takes for granted beside its caveats: a premise for each assumption of a scenario that is not neutral.
+"""What an answer assumes beside its caveats: a premise for each assumption of a scenario that is not neutral.
 
 What must stand beside a headline is a caveat, see :mod:`dlsched.wording.caveats`; it is not repeated here.
 """
@@ -19,12 +19,16 @@ from dlsched.wording.settings import VARY_WHY, Value, vary_words
 from dlsched.workload.prices.price_list import stale_days
 
 PLACEMENT = {
-    "pool": ("placement: one pool", "Only totals limit jobs, nodes do not: waits come out too short."),
-    "best-fit": ("placement: best fit", "A job goes to the fullest node that fits; wider ones take whole empty nodes."),
+    "pool": ("placement: one pool", "Jobs are limited by total capacity only, not by nodes: waits come out too short."),
+    "best-fit": (
+        "placement: best fit",
+        "A job goes to the fullest node that fits; large ones take whole empty nodes.",
+    ),
     "pack": ("placement: pack", "A job takes as few nodes as possible, fullest first."),
     "spread": ("placement: spread", "A job takes as many nodes as possible, emptiest first."),
 }
 FILLED_IN = "Missing in your data; filled in by this rule."
+OVERSIZE = {"drop": "left out", "cap": "fewer GPUs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Premise:
 def assumptions(scenario: Scenario, *, stops_jobs: bool = False, today: date | None = None) -> list[Premise]:
     """Return the premises behind any result of the scenario but its caveats; with ``today`` also that prices are old.
 
-    ``stops_jobs``: jobs were stopped for others or changed their width.
+    ``stops_jobs``: jobs were stopped for others or changed their GPU count.
     """
     groups = (
         _data(scenario),
@@ -60,13 +64,13 @@ def is_random(scenario: Scenario) -> bool:
 
 def exact_premise() -> Premise:
     """Return what an answer stands on where nothing is random."""
-    why = "Nothing is random where given jobs run as they are: one run says all of them, and nothing of others."
+    why = "Nothing is random where given jobs run as they are: one run says all about them, and nothing about others."
     return Premise(EXACT, why)
 
 
 def draw_premises(vary: Mapping[str, Value], where: str = "") -> list[Premise]:
-    """Return what differs between futures, each with how it is drawn; ``where``: the page that changes it."""
-    drawn = "Drawn anew in each future, the same for all that is compared."
+    """Return what differs between futures, each with how; ``where``: the page that changes it."""
+    drawn = "Different in each future, and the same for all options compared."
     named = zip(vary, vary_words(vary), strict=True)
     return [Premise(words, VARY_WHY.get(key, drawn), where) for key, words in named]
 
@@ -82,19 +86,19 @@ def is_caveat(one: Assumption) -> bool:
 
 
 def _rule(one: Assumption, *, drawn: bool) -> Premise:
-    """Return a rule that filled what the data did not say; ``drawn`` jobs brought their speed with them."""
+    """Return a rule that filled in what the data did not say; ``drawn`` jobs brought their speed with them."""
     if one.kind == "predicted-times":
-        why = "By a regression on profiling rows; the share is its mean error on rows it had not seen."
+        why = "From a regression on profiling rows; the share is its mean error on rows it had not seen."
         return Premise(one.words, why, "Speed-up, Training time")
     if one.kind == "speed-curve":
-        why = "How much faster a job is with more GPUs follows from this; your data do not say."
+        why = "This says how much faster a job runs with more GPUs; your data do not."
         return Premise(one.words, why, "Jobs" if drawn else "Speed-up, Throughput")
     return Premise(one.words, FILLED_IN, "Cluster" if one.is_about_prices else "Jobs")
 
 
 def _estimates(scenario: Scenario) -> list[Premise]:
     error = scenario.options.estimate_error
-    why = "Policies that look at run times see each one wrong by up to this much."
+    why = "Policies that use run times see each of them off by up to this much."
     return [Premise(f"estimates ± {share(error)}", why, "Run")] if error > 0 else []
 
 
@@ -104,11 +108,11 @@ def _prices(scenario: Scenario, today: date | None) -> list[Premise]:
     chips = []
     if len(priced) < len(vms):
         missing = ", ".join(vm.name for vm in vms if vm.usd_per_h is None)
-        chips.append(Premise("no price set", f"Costs cannot be told without a price for {missing}.", "Cluster"))
+        chips.append(Premise("no price set", f"Costs are unknown without a price for {missing}.", "Cluster"))
     if not priced:
         return chips
     if not any(one.is_about_prices for one in scenario.assumptions):
-        chips.append(Premise("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
+        chips.append(Premise("list prices", "Prices as entered or listed, without discounts of your own.", "Cluster"))
     chips.extend(_stale(scenario, today))
     if scenario.options.billing == "hour":
         chips.append(
@@ -118,14 +122,14 @@ def _prices(scenario: Scenario, today: date | None) -> list[Premise]:
         chips.append(Premise("billing per second", "Machines are paid for to the second.", "Cluster"))
     if scenario.options.rejection_usd > 0:
         label = f"{money(scenario.options.rejection_usd)} per rejected job"
-        chips.append(Premise(label, "A planning weight for turning a job away, not money paid.", "Run"))
+        chips.append(Premise(label, "A planning weight for rejecting a job, not money paid.", "Run"))
     return chips
 
 
 def _stale(scenario: Scenario, today: date | None) -> list[Premise]:
     days = [one.since for one in scenario.assumptions if one.is_about_prices and one.since is not None]
     age = stale_days(min(days), today) if days and today else 0
-    why = f"The oldest price is of {min(days)}: check it against the list of today." if age else ""
+    why = f"The oldest price is from {min(days)}: check it against today's list." if age else ""
     return [Premise(f"prices {age:,} days old", why, "Prices")] if age else []
 
 
@@ -139,7 +143,7 @@ def _machines(scenario: Scenario) -> list[Premise]:
     failures = sum(absence.cause == "fails" for absence in cluster.absences)
     if failures:
         chips.append(
-            Premise(amount(failures, "failure"), "Nodes fail at stated times; policies do not know.", "Cluster")
+            Premise(amount(failures, "failure"), "Nodes fail at stated times, unknown to policies.", "Cluster")
         )
     return chips
 
@@ -152,44 +156,44 @@ def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Premise]:
     options, chips = scenario.options, []
     if scenario.speed.kind == "scaling":
         label = f"speed-up {share(scenario.speed.efficiency)} per doubling"
-        chips.append(Premise(label, "Each doubling of the workers keeps this share of the ideal gain.", "Run"))
+        chips.append(Premise(label, "Each doubling of the GPUs keeps this share of the ideal gain.", "Run"))
     if scenario.speed.kind == "table":
-        why = "How long a job takes is looked up by its profile, GPU type and number of GPUs of one node."
+        why = "The run time of a job is looked up by its profile, GPU type and number of GPUs on one node."
         chips.append(Premise("run times by table", why, "Speed-up, Training time"))
     if scenario.speed.kind == "parameter-server":
         updates = UPDATES_WORDS[scenario.speed.updates]
-        why = "How long a training step takes follows from workers and parameter servers and the times of its parts; "
-        how = {"async": "each worker makes steps on its own.", "sync": "all workers make one step together."}
+        why = "The time of a training step follows from workers, parameter servers and the times of its parts; "
+        how = {"async": "each worker steps on its own.", "sync": "all workers step together."}
         where = "Run" if scenario.generator is None else "Jobs"
         chips.append(Premise(f"parameter servers, {updates}", why + how[scenario.speed.updates], where))
     if options.restart_s > 0:
         rule = {
-            "pause": "A job makes no progress for this long after every start, resize or move.",
-            "delayed": "A job keeps its old speed for this long after a start or a scale-up.",
+            "pause": "A job makes no progress for this long after every start, move or change of its GPU count.",
+            "delayed": "A job keeps its old speed for this long after a start or after GPUs are added.",
         }
         chips.append(Premise(f"restart {duration(options.restart_s)}", rule[options.restart_mode], "Run"))
     elif stops_jobs:
-        why = "Jobs that are stopped or resized go on at once and lose nothing; real restarts take time."
+        why = "Jobs that are stopped or change their GPU count lose nothing by it; real restarts take time."
         chips.append(Premise("restarts cost nothing", why, "Run"))
     if options.checkpoint_s > 0:
         label = f"checkpoint every {duration(options.checkpoint_s)}"
         chips.append(Premise(label, "A node failure loses the work since the last checkpoint.", "Run"))
     if options.horizon_s is not None:
         label = f"stopped at {duration(options.horizon_s)}"
-        chips.append(Premise(label, "Jobs not done by then count as unfinished.", "Run"))
+        chips.append(Premise(label, "Jobs not done by then are counted as unfinished.", "Run"))
     return chips
 
 
 def _jobs(scenario: Scenario) -> list[Premise]:
     options, chips = scenario.options, []
     if options.oversize != "refuse":
-        words = {"drop": "are left out", "cap": "get the largest width that fits, for longer"}
-        label = f"oversize jobs: {options.oversize}"
-        chips.append(Premise(label, f"Jobs that can never fit {words[options.oversize]}.", "Run"))
+        words = {"drop": "are left out", "cap": "get the most GPUs that fit, for longer"}
+        label = f"jobs that are too large: {OVERSIZE[options.oversize]}"
+        chips.append(Premise(label, f"Jobs that can never fit the cluster {words[options.oversize]}.", "Run"))
     if options.bug_share > 0:
-        label = f"{share(options.bug_share)} of jobs die early"
-        chips.append(Premise(label, f"A bug ends them within {duration(options.bug_within_s)} of running.", "Run"))
+        label = f"{share(options.bug_share)} of jobs crash early"
+        chips.append(Premise(label, f"A bug ends them within {duration(options.bug_within_s)} of their start.", "Run"))
     if options.cancel_share > 0:
-        why = "Their user cancels them up to two run times after submission."
+        why = "Their users cancel them up to two run times after submission."
         chips.append(Premise(f"{share(options.cancel_share)} of jobs cancelled", why, "Run"))
     return chips

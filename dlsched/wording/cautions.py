@@ -13,7 +13,7 @@ from dlsched.wording.formats import Number, amount, count, duration, number, sha
 Level = Literal["red", "orange", "info"]
 ORDER: dict[Level, int] = {"red": 0, "orange": 1, "info": 2}
 UNEQUAL_WINDOWS = 1.05
-"""Runs whose lengths differ by more than this factor have unlike total costs."""
+"""Total costs of runs whose lengths differ by more than this factor cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def cautions(
     if left_out:
         found.append(
             Caution("orange", f"{_jobs(left_out)} too large for the cluster {_were(left_out)} left out of this run.",
-                  "Add a node type that holds them, or cap their width")
+                  "Add a node type that holds them, or cap their GPUs")
         )  # fmt: skip
     if metrics is not None:
         found += _unfinished_cautions(metrics)
@@ -77,13 +77,13 @@ def comparison_cautions(
     if any(done != common for done in completed.values()):
         counts = ", ".join(f"{name} {count(done)}" for name, done in completed.items())
         found.append(
-            Caution("orange", f"The runs completed different jobs ({counts}), so their means are over unlike sets.",
-                  f"Compare only the {count(common)} jobs all runs completed")
+            Caution("orange", f"The runs completed different jobs ({counts}), so their means do not compare.",
+                  f"Compare only the {count(common)} jobs that all runs completed")
         )  # fmt: skip
     spans = [span for span in (makespan_s or {}).values() if span]
     if spans and max(spans) > UNEQUAL_WINDOWS * min(spans):
         lasts = f"The runs last from {duration(min(spans))} to {duration(max(spans))}"
-        text = f"{lasts}, so total costs are over unlike times."
+        text = f"{lasts}, so their total costs cannot be compared."
         found.append(Caution("info", text, "Compare the cost per month"))
     return found
 
@@ -91,14 +91,14 @@ def comparison_cautions(
 def overload_cautions(
     load: float | None, cluster: Cluster, where: str = "", action: str = "Add nodes, or find the size that fits"
 ) -> list[Caution]:
-    """Return the banner of a cluster that is asked for more than it can do; ``where``: of which cluster it speaks."""
+    """Return the banner of an overloaded cluster; ``where``: which cluster it is about."""
     if load is None or not load > 1:
         return []
     room = f"{count(cluster.num_gpus)} GPUs" if cluster.num_gpus else "the cluster"
     who = f"{where}, jobs" if where else "Jobs"
     text = (
-        f"{who} ask for {share(load)} of what {room} can do: the queue grows until the trace ends, so waits say "
-        "more about its length than about the policy."
+        f"{who} ask for {share(load)} of what {room} can do: the queue grows until the trace ends, so waits "
+        "depend more on the length of the trace than on the policy."
     )
     return [Caution("orange", text, action)]
 
@@ -139,11 +139,11 @@ def _scenario_cautions(scenario: Scenario, load: float | None, never_fit: int, w
     cluster = scenario.cluster
     found = overload_cautions(load, cluster)
     if never_fit:
-        size = f"; the widest asks for {number(widest_gpus)} GPUs" if widest_gpus else ""
+        size = f"; the largest asks for {number(widest_gpus)} GPUs" if widest_gpus else ""
         found.append(Caution("orange", f"{_jobs(never_fit)} can never fit the cluster{size}.",
-                           "Drop them, cap their width, or add a node type"))  # fmt: skip
+                           "Drop them, cap their GPUs, or add a node type"))  # fmt: skip
     if any(vm.usd_per_h is None for vm in cluster.vm_types):
-        found.append(Caution("info", "No price set for every machine: costs are unknown, not $0.", "Set prices"))
+        found.append(Caution("info", "Not every machine has a price: costs are unknown, not $0.", "Set prices"))
     return found
 
 
@@ -161,7 +161,7 @@ def _unfinished_cautions(metrics: Mapping[str, Number]) -> list[Caution]:
     if metrics.get("stalled"):
         text = f"The policy stopped starting jobs: nothing ran, nothing was due to happen, and {left}."
         return [Caution("red", text, "Use another policy, or check that the jobs fit the cluster")]
-    return [Caution("orange", f"{left}; times are means over the others.", "Run for longer, or add nodes")]
+    return [Caution("orange", f"{left}; mean times are over the others.", "Run longer, or add nodes")]
 
 
 def _jobs(number_of: int) -> str:

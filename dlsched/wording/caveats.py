@@ -71,9 +71,9 @@ def caveats_of(
         The scenario whose numbers are told, with its changes.
     trust
         What a calibration says of the scenario's record (``studies.calibration.words.trust_caveat``); None where
-        nobody made one.
+        there is none.
     resampled
-        Whether numbers are also of months put together from days of the trace.
+        Whether numbers are also of months reshuffled from days of the trace.
     metrics
         Keys of the metrics that the headline speaks of, None for any: what was made up counts where one of them or a
         policy needs it.
@@ -96,8 +96,8 @@ def ordered(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
 
 
 def mind_line(texts: Sequence[str]) -> str:
-    """Return the line below a sentence: "Mind: SJF is told true run times; made-up due dates."; "" without any."""
-    return f"Mind: {'; '.join(texts)}." if texts else ""
+    """Return the line below a sentence: "Note: SJF is told true run times; made-up due dates."; "" without any."""
+    return f"Note: {'; '.join(texts)}." if texts else ""
 
 
 def plain_caveats(caveats: Iterable[Caveat]) -> list[dict[str, str]]:
@@ -109,8 +109,8 @@ def plain_caveats(caveats: Iterable[Caveat]) -> list[dict[str, str]]:
 
 _NOT_CALIBRATED = Caveat(
     "not calibrated",
-    "This trace has recorded starts, but no policy was replayed against them: nobody knows how near the simulation "
-    "comes to your cluster.",
+    "This trace has recorded starts, but no policy was replayed against them: how close the simulation comes to your "
+    "cluster is unknown.",
     "Jobs",
     kind="calibration",
 )
@@ -126,8 +126,8 @@ def _told(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Caveat]:
     told = [policy.label for policy in policies if policy.uses_run_times and not policy.clairvoyant]
     if told and scenario.options.estimate_error == 0:
         why = (
-            f"{listed(told)} {_is_are(told)} told how long each job will run, which nobody knows beforehand: expect "
-            "less in practice. Try estimates ± 50%."
+            f"{listed(told)} {_is_are(told)} told how long each job will run, which is not known in practice: expect "
+            "smaller gains. Try estimates ± 50%."
         )
         found.append(Caveat(_who(told, "told true run times"), why, "Run", kind="true-run-times"))
     return found
@@ -149,10 +149,10 @@ def _origin(scenario: Scenario) -> list[Caveat]:
     """Return whose jobs and cluster these are, where they are not the reader's."""
     found = []
     if scenario.data_kind == "example":
-        why = "These jobs come with the tool; they are not yours."
+        why = "These jobs come with dlsched; they are not yours."
         found.append(Caveat("example data, not yours", why, "Jobs", kind="example-data"))
     if scenario.data_kind == "generated":
-        why = f"The jobs are drawn from a stated mix with seed {scenario.seed}, not recorded."
+        why = f"The jobs are drawn at random from a stated mix (seed {scenario.seed}), not recorded."
         found.append(Caveat("generated data, not recorded", why, "Jobs", kind="generated"))
     if default := next((one for one in scenario.assumptions if one.is_about_default_cluster), None):
         why = f"{default.words}. Describe your own."
@@ -161,7 +161,7 @@ def _origin(scenario: Scenario) -> list[Caveat]:
 
 
 def _made_up(scenario: Scenario, policies: Sequence[PolicySpec], metrics: Collection[str] | None) -> list[Caveat]:
-    """Return what a rule filled and a headline or a policy rests on; without a policy all that was filled."""
+    """Return what a rule filled in and a headline or a policy rests on; without a policy all that was filled in."""
     rules: dict[str, list[Assumption]] = {}
     for one in scenario.assumptions:
         rules.setdefault("example-price" if one.is_example_price else one.kind, []).append(one)
@@ -178,20 +178,20 @@ def _made_up(scenario: Scenario, policies: Sequence[PolicySpec], metrics: Collec
 
 
 def _days(scenario: Scenario, *, resampled: bool) -> list[Caveat]:
-    """Return of which days a recorded trace speaks; jobs that are drawn, or all there at once, speak of none."""
+    """Return which days a recorded trace covers; jobs that are drawn, or that all come at once, cover none."""
     jobs = scenario.workload
     if scenario.generator is not None or scenario.data_kind == "generated" or jobs.all_at_once or not len(jobs):
         return []
     days = amount(jobs.days, "day")
     if jobs.days < FEWEST_DAYS:
-        why = f"{days} of jobs: what they show may be chance. Give a longer trace to speak of other months."
-        return [Caveat(f"{days}: too few to speak of other months", why, "Jobs", kind="these-days-only")]
+        why = f"{days} of jobs: what they show may be chance. Only a longer trace says anything about other months."
+        return [Caveat(f"{days}: too few for other months", why, "Jobs", kind="these-days-only")]
     if resampled:
-        text = f"put together from these {days} only"
-        why = "Simulated months mix whole days of this trace. Days unlike any of these are not among them."
+        text = f"reshuffled from these {days} only"
+        why = "Simulated months mix whole days of this trace. Days unlike any of them do not occur."
     else:
         text, why = (
-            f"of these {days} only",
-            "The numbers are of the recorded jobs as they came: no forecast of other months.",
+            f"these {days} only",
+            "The numbers are about the recorded jobs as they came, not a forecast of other months.",
         )
     return [Caveat(text, why, "Jobs", kind="these-days-only", is_mild=True)]

@@ -11,9 +11,9 @@ from dlsched.wording.formats import Kind, Number, amount, decimal, factor, numbe
 
 EXACT = "exact for this trace, not a forecast"
 EXACT_WHY = "Exact for this trace, not a forecast: nothing in it is random."
-NOTHING_VARIES = "Nothing varies: exact for this trace, not a forecast. Vary something to see a range of futures."
+NOTHING_VARIES = "Nothing varies: exact for this trace, not a forecast. Let something vary to see a range of futures."
 FEWEST_DAYS = 5
-"""A trace with fewer whole days says nothing about other months (decision 029)."""
+"""A shorter trace says nothing about other months (decision 029)."""
 LARGE_RATIO = 2.0
 """From here on a change is told as a ratio: 2.5x."""
 ROUGH = "rough preview, 1 simulation"
@@ -38,7 +38,7 @@ class BasisLike(Protocol):
 def certainty(basis: BasisLike, done: int) -> str:
     """Return how sure numbers are, ``done`` of the futures being there (future 0 counts).
 
-    "this month as recorded and 40 months put together from its days", "95% interval over 20 simulated versions of the
+    "this month as recorded and 40 months reshuffled from its days", "95% interval over 20 simulated versions of the
     workload", "3 of 41 futures so far", "rough preview, 1 simulation", "exact for this trace, not a forecast".
     """
     if basis.kind == "exact":
@@ -80,9 +80,9 @@ def range_note(basis: BasisLike, done: int) -> str:
 
 
 def months_words(basis: BasisLike, number_of: int) -> str:
-    """Return so many futures of a recorded trace: "40 months put together from its days"."""
+    """Return so many futures of a recorded trace: "40 months reshuffled from its days"."""
     if basis.days:
-        return f"{amount(number_of, 'month')} put together from its days"
+        return f"{amount(number_of, 'month')} reshuffled from its days"
     return f"{amount(number_of, 'simulated version')} of it"
 
 

@@ -1,4 +1,4 @@
-"""Settings and changes in words: values with their units, and what differs from draw to draw."""
+"""Settings and changes in words: values with their units, and what differs between futures."""
 
 from __future__ import annotations
 
@@ -14,27 +14,32 @@ LARGE_FACTOR = 2.0
 SHARES = ("estimate_error", "bug_share", "cancel_share")
 NODES_OF = "nodes."
 DAYS_WHY = (
-    "A month put together from your days has as many days as yours, each a whole day of it, drawn with replacement. "
-    "The range holds 8 of 10 such months. Months to come can differ more; more of your days make a verdict surer, more "
-    "months put together from the same days do not."
+    "A month reshuffled from your days has as many days as yours, each a whole day of it, drawn with replacement. The "
+    "range holds 8 of 10 such months. Months to come can differ more. A longer trace makes a verdict surer; more "
+    "months reshuffled from the same days do not."
 )
 """What futures from resampled days are of (decision 029)."""
 VARY_LABELS = {"days": "whole days of the trace", "run_time_spread": "run times", "failures": "failures of nodes"}
-"""What a reader can let vary from draw to draw."""
+"""What a reader can let vary between futures."""
 VARY_WHY = {
     "days": DAYS_WHY,
-    "run_time_spread": "The work of every job times a random factor with mean 1 (log-normal): an assumption of ours.",
-    "failures": "Each node fails at random (exponential) and is back after 1 h: assumptions of ours.",
+    "run_time_spread": "The run time of every job times a random factor with mean 1 (log-normal): our assumption.",
+    "failures": "Each node fails at random (exponential) and is back after 1 h: our assumptions.",
 }
-"""How it is drawn."""
+"""How it varies."""
 MISHAP_WORDS = {
-    "own": "mishaps as in the scenario",
-    "baseline": "no mishaps",
+    "own": "failures and bad estimates as in the scenario",
+    "baseline": "nothing goes wrong",
     "estimates": "estimates off by up to 10%",
-    "mishaps": "estimates off, 15% bug jobs, 10% cancelled",
-    "delay": "15 s to start or scale up",
+    "mishaps": "estimates off, 15% of jobs crash, 10% are cancelled",
+    "delay": "15 s to start or add GPUs",
 }
 """What goes wrong, by the value of the change "mishaps"."""
+_AFTER_HEAD = re.compile(r",| (?:of|on|with|at|under|instead|for|[+±−(\d])")
+_PLURALS = (
+    "nodes", "jobs", "arrivals", "times", "prices", "weights", "failures", "estimates", "gpus", "types", "changes",
+)  # fmt: skip
+"""What follows the noun of an option's name, and the nouns that are plurals."""
 _FAILURE = re.compile(r"(\d+)@([\d.]+)for([\d.]+)")
 
 
@@ -100,6 +105,12 @@ def within_sentence(label: str) -> str:
     return label[:1].lower() + label[1:] if label[1:2].islower() else label
 
 
+def is_plural(name: str) -> bool:
+    """Whether an option's name takes a plural verb: "Two more nodes", "Arrivals +30%", "10 nodes and SJF"."""
+    head = _AFTER_HEAD.split(name)[0].strip()
+    return " and " in head or head.rpartition(" ")[2].lower() in _PLURALS
+
+
 def failures_words(value: str) -> str:
     """Return failures at given times: "a failure of node 3 after 48 h for 6 h"; several are counted."""
     found = [_FAILURE.fullmatch(text) for text in value.split("+")]
@@ -109,14 +120,14 @@ def failures_words(value: str) -> str:
     return f"a failure of node {node} after {duration(HOUR_S * float(start))} for {duration(HOUR_S * float(length))}"
 
 
-# ---- draws -------------------------------------------------------------------------------------------
+# ---- futures -----------------------------------------------------------------------------------------
 
 
 def vary_words(vary: Mapping[str, Value]) -> list[str]:
-    """Return what is drawn anew beside what the scenario itself draws: "days resampled", "run times ± 30%"."""
+    """Return what varies beside what is random in the scenario: "days resampled", "run times ± 30%"."""
     return [setting_words(key, key.replace("_", " "), "", value) for key, value in vary.items()]
 
 
 def vary_help() -> str:
-    """Return how each thing that can vary is drawn, as paragraphs of Markdown."""
+    """Return how each thing that can vary does so, as paragraphs of Markdown."""
     return "  \n".join(f"**{label[:1].upper()}{label[1:]}**: {VARY_WHY[key]}" for key, label in VARY_LABELS.items())

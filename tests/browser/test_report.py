@@ -123,7 +123,7 @@ def test_the_first_page_fits_a4(browser: Any, tmp_path: Path, many: int, *, full
         typed["cautions"] = [Caution("orange", "A caution that needs a whole line of the page or two of them " * 2)] * 3
         chips = ("SJF and EASY backfill are told true run times", "made-up cluster, not yours", "made-up due dates",
                  "made-up costs of being late", "example prices, not yours", "not calibrated",
-                 "put together from these 28 days only")  # fmt: skip
+                 "reshuffled from these 28 days only")  # fmt: skip
         typed["caveats"] = [Caveat(text, "", kind="calibration") for text in chips]
         typed["assumptions"] = [Premise("due = submit + 1–3 x fastest time", "", "")] * 14
     file = tmp_path / "memo.html"

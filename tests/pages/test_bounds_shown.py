@@ -35,7 +35,7 @@ def test_numbers_tell_what_is_left_to_gain(store: Store, scenario: Scenario, ope
     assert "Bounds" in [heading.value for heading in app.subheader]
     text = shown(app)
     assert "Mean turnaround time: at most" in text
-    assert "left to gain: no policy can complete these jobs in less than" in text
+    assert "lower: no policy can complete these jobs in less than" in text
     assert "no policy can do it for less than $" in text
     assert "never more" in text
     assert "did not complete here" not in text
@@ -65,7 +65,7 @@ def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario,
     choice = app.segmented_control(key="bound-number")
     assert choice.options[0] == "Mean turnaround time"
     assert "Mean turnaround time: FIFO " in shown(app)
-    assert "left to gain" in shown(app)
+    assert "could be up to" in shown(app)
     assert "no policy gets past it" in shown(app)
     assert "a line of its own" not in shown(app)
     app = choice.set_value("total_cost").run()

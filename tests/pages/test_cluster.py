@@ -250,7 +250,7 @@ def test_speed_and_ownership_that_the_table_does_not_show_are_kept(open_page, st
 
 def test_job_that_never_fits_is_told_with_its_size(page):
     app = edit(page, "pools", 0, nodes=1)
-    assert "can never fit the cluster; the widest asks for 16 GPUs" in shown(app)
+    assert "can never fit the cluster; the largest asks for 16 GPUs" in shown(app)
     assert "Largest job (16 GPUs) does not fit." in shown(app)
 
 

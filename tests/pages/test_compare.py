@@ -197,7 +197,7 @@ def test_some_futures_are_said_to_be_some_and_replaced_by_all(store, open_page, 
     assert app.button(key="compare-compute").label.startswith("Compute the other 10 futures (about ")
     app = app.button(key="compare-compute").click().run()
     assert not app.exception
-    assert plain(app.header[0]).endswith("(this month as recorded and 12 months put together from its days).")
+    assert plain(app.header[0]).endswith("(this month as recorded and 12 months reshuffled from its days).")
     assert "compare-compute" not in {button.key for button in app.button}
     after = cells(app).loc["p95 wait", "SJF"]
     assert after.partition("  \n")[0] == before.partition("  \n")[0]  # what was recorded stays

@@ -93,7 +93,9 @@ def test_given_step_times_are_used_when_asked_for(open_page, store):
     assert len(told) == 3
     assert app.button(key="fill-SMD-UTILITY").label == "Draw jobs that have them"
     assert {"fill-pd-ors-UTILITY", "fill-oasis-UTILITY"}.isdisjoint(button.key for button in app.button)
-    told = [part.value for part in app.markdown if "steps that take equally long at any number of workers" in part.value]
+    told = [
+        part.value for part in app.markdown if "steps that take equally long at any number of workers" in part.value
+    ]
     assert len(told) == 1
     app = app.button(key="fill-PD-ORS-OWN_STEPS").click().run()
     assert not app.exception

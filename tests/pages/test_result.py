@@ -51,7 +51,7 @@ def test_without_due_times_and_prices_other_cards(store, open_page):
     saved = run(store, given.replace(workload=jobs, cluster=free))
     app = open_page(PAGE, run=saved)
     assert not app.exception
-    assert [card.label for card in app.metric] == ["p95 wait", "Mean slowdown", "GPUs held", "Completed"]
+    assert [card.label for card in app.metric] == ["p95 wait", "Mean slowdown", "GPUs allocated", "Completed"]
     app = open_page(PAGE, run=saved, tab="Cost")
     assert not app.exception
     assert "No price is set" in app.info[0].value

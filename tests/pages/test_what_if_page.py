@@ -185,7 +185,7 @@ def test_a_trace_of_days_is_told_as_recorded_first_with_its_range_over_futures(
     days = jobs.with_columns(submit_s=jobs.submit_s + DAY_S * np.repeat(np.arange(6), [1, 1, 1, 2, 3, 4]), due_s=None)
     weeks = queued(workload=days.with_columns(workers=np.array([4] * 12)))
     app = opened(store, open_page, weeks, set=["durations:2"])
-    assert "this month as recorded and 40 months put together from its days" in said(app)
+    assert "this month as recorded and 40 months reshuffled from its days" in said(app)
     doubled = weeks.workload.with_columns(work=2 * weeks.workload.work)
     wait_s = simulate(weeks.replace(workload=doubled), "fifo").metrics["wait_p95"]
     assert app.metric[1].value == KPIS["wait_p95"].show(wait_s)  # as recorded, exactly

@@ -141,7 +141,7 @@ def test_jobs_can_go_on_the_current_cluster_where_the_widest_may_not_fit(drop):
     assert "625 nodes" in choice.options[0]
     app = choice.set_value("current").run()
     assert not app.exception
-    assert "1 job can never fit the cluster; the widest asks for 5,000 GPUs" in shown(app)
+    assert "1 job can never fit the cluster; the largest asks for 5,000 GPUs" in shown(app)
     assert "1 can never fit" in shown(app)
 
 

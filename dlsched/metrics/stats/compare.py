@@ -213,9 +213,11 @@ def _check(runs: Sequence[tuple[str, Any]], baseline: str, futures: Mapping[str,
     names = [name for name, _ in runs]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"run {twice!r}", "is named twice in the comparison", "Give each run its own name")
+        raise InputError(f"run {twice!r}", "appears twice in the comparison", "Give each run its own name")
     if baseline not in futures:
-        raise InputError(f"baseline {baseline!r}", "is not among the compared runs", f"Pick one of {', '.join(names)}")
+        raise InputError(
+            f"baseline {baseline!r}", "is not among the compared runs", f"Choose one of {', '.join(names)}"
+        )
     for name, number_of in futures.items():
         if number_of != futures[baseline] or number_of == 0:
             raise InputError(
@@ -304,7 +306,7 @@ def _signed_range(kpi: KPI, low: float | None, high: float | None) -> str:
 
 
 def _best(kpi: KPI, values: Mapping[str, list[float] | None], basis: Basis) -> set[str]:
-    """Return the best run and those not clearly behind it; nobody where all tie or nothing can be told."""
+    """Return the best run and those not clearly behind it; none where all tie or nothing can be said."""
     there = {name: each for name, each in values.items() if each is not None}
     if kpi.better == "neutral" or len(there) < 2:
         return set()

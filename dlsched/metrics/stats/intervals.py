@@ -75,7 +75,7 @@ def paired_difference(values: Values, baseline: Values, level: float = LEVEL) ->
     """
     ours, theirs = np.asarray(values, dtype=float), np.asarray(baseline, dtype=float)
     if ours.shape != theirs.shape:
-        raise ValueError(f"paired draws need equal numbers, got {ours.size} and {theirs.size}")
+        raise ValueError(f"paired futures need equal numbers, got {ours.size} and {theirs.size}")
     difference = ours - theirs
     # Rounding noise of two large equal numbers is no difference.
     difference[np.abs(difference) <= SAME_NUMBER * np.maximum(np.abs(ours), np.abs(theirs))] = 0.0
@@ -86,7 +86,7 @@ def ratio_draws(values: Values, baseline: Values) -> NDArray[np.float64]:
     """Return draws (n,) whose mean is sum(values) / sum(baseline) and whose spread is the error of that ratio.
 
     The ratio is linearised: r + (value - r baseline) / mean(baseline). So an interval of a ratio is that of a mean, and
-    two ratios over the same seeds compare as paired draws.
+    two ratios over the same seeds compare future by future.
 
     Raises
     ------

@@ -29,7 +29,7 @@ Verdict = Literal[
     "missing",
 ]  # fmt: skip
 """``changed``: it differs, and neither way is better. ``mixed``: the headline says one way, the futures the other.
-``rough``: one draw of what is random, which says nothing."""
+``rough``: one future of what is random, which says nothing."""
 LEAST_FUTURES = 10
 """From fewer futures of a recorded trace nothing is said about other months."""
 DECLARED_SHARE, LIKELY_SHARE = 0.95, 0.80
@@ -53,7 +53,7 @@ class Estimate:
     """A value, the range or interval around it, and how many futures these rest on.
 
     ``low`` and ``high`` are None where nothing is random, and where one future is not enough. Recorded: ``value`` is
-    what was recorded, the range holds the middle 8 of 10 futures put together from it, and need not hold the value.
+    what was recorded, the range holds the middle 8 of 10 futures reshuffled from it, and need not hold the value.
     Drawn: ``value`` is the mean over futures, within its 95% interval.
     """
 
@@ -233,7 +233,7 @@ def _least(futures: int, share: float, against: float) -> int:
     return max(min(least, futures), math.ceil(share * futures - SAME_NUMBER))
 
 
-# ---- a recorded month and futures put together from it ---------------------------------------------------
+# ---- a recorded month and futures reshuffled from it ---------------------------------------------------
 
 
 def _recorded_change(

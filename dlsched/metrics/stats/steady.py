@@ -113,7 +113,7 @@ def backlog_growth(found: Ints, level: float = LEVEL) -> Interval:
 
     The mean of the increments over 20 equal windows after the warm-up, with their t interval. In a queue without end
     increments are alike and independent; in a steady one they undo each other, so that their sum stays small and the
-    interval is too wide rather than too narrow. The draining at the end has no part in it: nobody arrives then.
+    interval is too wide rather than too narrow. The draining at the end has no part in it: no job arrives then.
 
     Raises
     ------

@@ -53,7 +53,7 @@ class Rule(FrozenModel):
     """What is asked of a size.
 
     ``average``: every target is met on average over futures. ``nearly-every``: a share ``level`` of futures meets them
-    all at once. Of a recorded trace what was recorded has to meet them too, and the futures put together from it are
+    all at once. Of a recorded trace what was recorded has to meet them too, and the futures reshuffled from it are
     the others. Future 0 decides alone where nothing is random, or too few days were recorded to say anything of others.
     """
 
@@ -78,7 +78,7 @@ class Rule(FrozenModel):
 
     @property
     def recorded(self) -> bool:
-        """Whether what was recorded has to meet the targets beside futures put together from it."""
+        """Whether what was recorded has to meet the targets beside futures reshuffled from it."""
         return self.basis.is_recorded and not self.exact
 
     def counted(self, draws: Sequence[Replicate]) -> list[Replicate]:
@@ -249,7 +249,7 @@ def _meets(target: Target, draw: Replicate) -> bool:
 
 
 def _of_mean(target: Target, values: Sequence[float]) -> Verdict:
-    """Judge by the mean over months put together from a trace; it fails only where it is well outside the limit."""
+    """Judge by the mean over months reshuffled from a trace; it fails only where it is well outside the limit."""
     mean = mean_interval(values)
     if target.met_by(mean.mean):
         return "meets"

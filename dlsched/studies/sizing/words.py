@@ -59,7 +59,7 @@ VERDICTS: Mapping[Verdict, str] = {"meets": "ok", "fails": "fails", "unsure": "b
 SMALLEST: Mapping[CostBy, str] = {"gpus": "GPUs", "nodes": "nodes"}
 """Without prices, what the smallest size has fewest of."""
 MARGIN = (
-    "Other months can differ more than months put together from these days. A longer trace is the only cure: in tests "
+    "Other months can differ more than months reshuffled from these days. A longer trace is the only cure: in tests "
     "on traces of 28 days, half as many nodes again still missed the target in up to 6% of them, and in 38% of those "
     "in which single users brought their work in bursts."
 )
@@ -98,7 +98,7 @@ def claim_words(sizing: Sizing, answer: Counts) -> str:
 
 
 def held_words(rule: Rule, check: Check) -> str:
-    """Return when a size meets the targets: "in this month and in 47 of 50 months put together from its days"."""
+    """Return when a size meets the targets: "in this month and in 47 of 50 months reshuffled from its days"."""
     if rule.exact:
         return "in this trace"
     drawn = "simulated versions of the workload"
@@ -434,7 +434,7 @@ def rule_premises(rule: Rule, vary: Mapping[str, Value]) -> list[Premise]:
     if rule.exact:
         return [exact_premise()]
     if rule.claim == "average" and rule.recorded:
-        why = "Met in what was recorded, and by the mean over the futures put together from it. Single months may miss."
+        why = "Met in what was recorded, and by the mean over the futures reshuffled from it. Single months may miss."
     elif rule.claim == "average":
         why = "The mean over futures, with its whole 95% interval, is within every target. Single months may be worse."
     else:

@@ -244,7 +244,7 @@ counts that may do. A few futures guess where the answer is, all of them decide;
 targets is stopped early and listed without numbers. Every size with numbers ran the same futures, and every run is
 audited. Sizes just below the answer and one node more are among them.
 
-**What is claimed.** Of a recorded trace: met in what was recorded, and on average over the months put together from its
+**What is claimed.** Of a recorded trace: met in what was recorded, and on average over the months reshuffled from its
 days, or in so many percent of them. Of generated jobs: the whole 95% interval of the mean is within every target, or so
 many percent of the futures meet all targets at once. What is neither surely met nor surely missed is borderline, and
 never counted as met. As many jobs must be done as on today's cluster in the same future.

@@ -210,7 +210,7 @@ All sides meet the same futures: in each the same jobs arrive, with the same tru
 happens (more jobs, longer runs, prices, failures) happens to all but today; only what is chosen differs then. Every
 run is audited.
 
-**A recorded trace.** Its month comes first, exact, as a replay. Other months are put together from its whole days,
+**A recorded trace.** Its month comes first, exact, as a replay. Other months are reshuffled from its whole days,
 drawn with replacement. The range holds 8 of 10 of them. A change is called better or worse where nearly all of them
 agree (38 of 40) and the recorded month too, likely from 32 of 40 on; the count stands beside it. A trace of fewer
 than 5 days says nothing of other months.

@@ -29,8 +29,8 @@ def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
     """Return the four cards that suit the data.
 
     Without due dates utility, else slowdown; without prices what was used of what was reserved, else GPUs held; with
-    pauses time not running, with changed widths turnaround time. ``money_first``: what the policy spent comes first, and
-    its parts, where machines are rented by the policy.
+    pauses the total waiting, where GPU counts change the turnaround time. ``money_first``: what the policy spent comes
+    first, and its parts, where machines are rented by the policy.
     """
     if money_first and metrics.get("total_cost") is not None:
         second = "late_share" if metrics.get("late_share") is not None else "wait_p95"

@@ -36,8 +36,8 @@ def test_a_line_after_the_headline_and_a_key_of_the_json(
 ) -> None:
     asked = [command, file, *COMMANDS[command], "--futures", "2", *ALONE]
     assert main(asked) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("Mind: SJF is told true run times; example prices")
+    assert capsys.readouterr().out.splitlines()[1].startswith("Note: SJF is told true run times; example prices")
     assert main([*asked, "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert [one["kind"] for one in plain["caveats"]] == TOLD
-    assert plain["caveats"][-1]["text"] == "put together from these 6 days only"
+    assert plain["caveats"][-1]["text"] == "reshuffled from these 6 days only"

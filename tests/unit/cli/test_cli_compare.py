@@ -151,7 +151,7 @@ def test_what_is_typed_takes_the_place_of_our_words(
     typed = ["--policies", "fifo,sjf", "--recommendation", "Do as I say.", "--note", "Because.", "--no-groups"]
     assert main(["report", exact_file, *typed, "--out", out, *ALONE]) == 0
     assert capsys.readouterr().out == (
-        f"Do as I say.\nMind: SJF is told true run times; 1 day: too few to speak of other months.\nwritten: {out}\n"
+        f"Do as I say.\nNote: SJF is told true run times; 1 day: too few for other months.\nwritten: {out}\n"
     )
     page = Path(out).read_text(encoding="utf-8")
     assert "Because." in page
@@ -163,7 +163,7 @@ def test_one_draw_of_something_random_says_rough_first(
 ) -> None:
     out = str(tmp_path / "m.html")
     assert main(["report", random_file, "--policies", "fifo,sjf", "--futures", "0", "--out", out, *ALONE]) == 0
-    assert "\nMind: rough preview" in capsys.readouterr().out
+    assert "\nNote: rough preview" in capsys.readouterr().out
     page = Path(out).read_text(encoding="utf-8")
     assert 0 < page.index('<span class="label">rough preview') < page.index("<h1>")
 

@@ -35,7 +35,7 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     asked = ("--begin", "2026-11", "--lead", "1", "--percent", "50", "--deliver", "2:nodes:+8")
     assert main(["growth", file, *TYPED, *asked]) == 0
     first, mind, assumed, header, *months = capsys.readouterr().out.splitlines()
-    assert mind.startswith("Mind: 1 day: too few")
+    assert mind.startswith("Note: 1 day: too few")
     assert first.startswith("Mean wait at most 5 s breaks today at +50% a month.")
     assert "They hold again from January 2027 on. Order " in first
     assert "No queue is carried over" in assumed

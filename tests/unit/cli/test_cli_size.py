@@ -33,7 +33,7 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
     lines = capsys.readouterr().out.splitlines()
     met = "that would have met “p95 wait at most 0 s” in this trace: $7,880"
     assert lines[0].startswith(f"3 nodes are the cheapest we tried {met}")
-    assert lines[1].startswith("Mind: ")
+    assert lines[1].startswith("Note: ")
     assert lines[2].startswith("Exact for this trace, not a forecast: nothing in it is random. FIFO, ")
     assert [line.split() for line in lines if line.startswith("3 nodes  ")] == [
         ["3", "nodes", "answer", "$7,880/month", "0", "s,", "ok", "ok"]

@@ -31,12 +31,14 @@ def test_a_run(theme: Theme):
     assert bars.x.tolist() == pytest.approx([100, 80, 100])
     assert lines_of(chart) == pytest.approx([50, 100, 88])
     assert [note.text for note in chart.figure.layout.annotations] == [
-        "2 h; lower bound 1 h; at most 50% left to gain",
-        "80; upper bound 100; at most 25% left to gain",
-        "$200; lower bound $176; at most 12% left to gain",
+        "2 h; lower bound 1 h; could be up to 50% lower (proven limit)",
+        "80; upper bound 100; could be up to 25% higher (proven limit)",
+        "$200; lower bound $176; could be up to 12% lower (proven limit)",
     ]
-    assert chart.alt.startswith("Mean turnaround time 2 h, lower bound 1 h, at most 50% left to gain; Utility 80")
-    assert chart.table["left to gain at most, %"].tolist() == pytest.approx([50, 25, 12])
+    assert chart.alt.startswith(
+        "Mean turnaround time 2 h, lower bound 1 h, could be up to 50% lower (proven limit); Utility 80"
+    )
+    assert chart.table["could be better by, %"].tolist() == pytest.approx([50, 25, 12])
     assert "%" in chart.figure.layout.xaxis.title.text
 
 
@@ -46,11 +48,19 @@ def test_runs_with_one_bound_share_a_line():
     chart = runs_and_bound(COST, runs, {"A": "#111111", NASTY: "#222222"}, LIGHT)
     assert [shape.x0 for shape in chart.figure.layout.shapes] == [176.0]
     texts = [note.text for note in chart.figure.layout.annotations]
-    assert texts == ["at most 12% left to gain", "at most 56% left to gain", "lower bound $176"]
+    assert texts == [
+        "could be up to 12% lower (proven limit)",
+        "could be up to 56% lower (proven limit)",
+        "lower bound $176",
+    ]
     assert chart.figure.layout.xaxis.title.text == "Total cost ($)"
     assert chart.figure.layout.title.text == "Total cost and its bound: A is nearest with $200"
     assert not any(NASTY in text for text in chart.figure.layout.yaxis.ticktext)
-    assert chart.alt == f"Total cost: A $200, at most 12% left to gain; {NASTY} $400, at most 56% left to gain."
+    assert (
+        chart.alt
+        == f"Total cost: A $200, could be up to 12% lower (proven limit); {NASTY} $400, could be up to 56% lower "
+        "(proven limit)."
+    )
 
 
 def test_runs_that_completed_other_jobs_have_a_line_each():
@@ -70,8 +80,8 @@ def test_runs_that_completed_other_jobs_have_a_line_each():
     assert chart.figure.layout.xaxis.title.text == "Mean turnaround time (hours)"
     # A has the shorter time, but of shorter jobs: B leaves less to gain
     assert chart.figure.layout.title.text.endswith("B is nearest to its own with 4 h, means")
-    assert chart.figure.layout.annotations[2].text == "no bound that says something"
-    assert chart.table["left to gain at most, %"].tolist() == pytest.approx([60, 50, np.nan], nan_ok=True)
+    assert chart.figure.layout.annotations[2].text == "no useful bound is known"
+    assert chart.table["could be better by, %"].tolist() == pytest.approx([60, 50, np.nan], nan_ok=True)
     assert chart.table["futures"].tolist() == [2, 2, 1]
 
 
@@ -87,4 +97,4 @@ def test_units(limit, unit, value):
     chart = runs_and_bound(limit, runs, {"A": "#111111"}, LIGHT)
     assert chart.figure.layout.xaxis.title.text == f"{limit.kpi.label} ({unit})"
     assert chart.figure.data[0].x.tolist() == [value]
-    assert chart.figure.layout.annotations[0].text == "nothing left to gain"
+    assert chart.figure.layout.annotations[0].text.startswith("cannot be ")

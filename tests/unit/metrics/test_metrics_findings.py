@@ -67,8 +67,8 @@ def test_cluster_sentence(cluster, widest, fits, text):
     [
         (
             {"wait_p50": 240, "wait_p95": 11_520, "late_share": 0.061, "vm_cost": 42_317, "tardiness_cost": 8_310},
-            "FIFO: half of the jobs started within 4 min, but 1 in 20 waited over 3 h 12 min; 6.1% were late; $42,300 "
-            "for machines and $8,310 for lateness.",
+            "FIFO: half of the jobs started within 4 min, but 1 in 20 waited over 3 h 12 min; 6.1% of the jobs were late; "
+            "$42,300 for machines and $8,310 for lateness.",
         ),
         (
             {
@@ -81,11 +81,11 @@ def test_cluster_sentence(cluster, widest, fits, text):
                 "unfinished": 1,
             },
             "FIFO: half of the jobs started at once, but 1 in 20 waited over 1 min; mean slowdown 2.4x; 78.4% of the "
-            "GPU time was held; of 20 jobs 3 rejected, 1 unfinished.",
+            "GPU time was allocated; of 20 jobs 3 rejected, 1 unfinished.",
         ),
         (
             {"wait_p50": 0, "wait_p95": 0, "wait_max": 0, "late_share": 0.0},
-            "FIFO: every job started at once; none was late.",
+            "FIFO: every job started at once; no job was late.",
         ),
         ({"wait_p50": 0, "wait_p95": 0, "wait_max": 9}, "FIFO: 95 of 100 jobs started at once."),
         (
@@ -99,7 +99,7 @@ def test_cluster_sentence(cluster, widest, fits, text):
                 "preemptions": 3,
                 "not_running_mean": 1800,
             },
-            "FIFO: jobs take 2 h on average, half of them up to 1 h, 1 in 20 over 10 h; 30 min of it not running.",
+            "FIFO: jobs take 2 h on average, half of them up to 1 h, 1 in 20 over 10 h; 30 min of it without progress.",
         ),
         (
             {"wait_p50": None, "wait_p95": None, "jobs": 2, "unfinished": 2},
@@ -148,13 +148,13 @@ def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
         ),
         pytest.param(
             {"completed": 9_371},
-            "EASY cuts completed jobs from 9,383 to 9,371 (−12) against FIFO, and nothing compared here gets better "
+            "EASY cuts completed jobs from 9,383 to 9,371 (−12) against FIFO, and nothing gets better "
             "(exact for this trace, not a forecast).",
             id="only worse",
         ),
         pytest.param(
             {},
-            "EASY does the same as FIFO in completed jobs, the p95 wait, late jobs and machine cost (exact for this "
+            "EASY leaves completed jobs, the p95 wait, late jobs and machine cost the same as FIFO (exact for this "
             "trace, not a forecast).",
             id="all the same",
         ),
@@ -167,7 +167,7 @@ def test_compare_sentence(other, text):
 def test_one_draw_of_something_random_claims_nothing():
     text = sentence({"wait_p95": 11_520.0}, exact=False)
     assert text == (
-        "EASY has the p95 wait 3 h 12 min against 3 h 53 min of FIFO, which is too few futures to tell apart "
+        "EASY has the p95 wait 3 h 12 min against 3 h 53 min of FIFO: one simulation is too few to say which is better "
         "(rough preview, 1 simulation)."
     )
 
@@ -178,7 +178,7 @@ def test_never_better_when_not_clear():
         ("B", [{"wait_p95": v} for v in (10.0, 290.0, 200.0)]),
     ]
     assert compare_sentence(compare(runs, "FIFO", basis=THREE)) == (
-        "B is not clearly different from FIFO in the p95 wait (95% interval over 3 simulated versions of the workload)."
+        "B does not clearly change the p95 wait against FIFO (95% interval over 3 simulated versions of the workload)."
     )
 
 
@@ -223,21 +223,21 @@ def test_where_jobs_are_stopped_the_wait_alone_says_too_little():
     runs = [("FIFO", {**FIFO, "preemptions": 0, "not_running_p95": 7_200.0}),
             ("LAS", {**FIFO, "wait_p95": 0.0, "preemptions": 9, "not_running_p95": 10_800.0})]  # fmt: skip
     assert compare_sentence(compare(runs, "FIFO", basis=EXACT_BASIS)) == (
-        "LAS raises the p95 total waiting from 2 h to 3 h (+1 h) against FIFO, and nothing compared here gets "
+        "LAS raises the p95 total waiting from 2 h to 3 h (+1 h) against FIFO, and nothing gets "
         "better (exact for this trace, not a forecast)."
     )
     told = result_sentence("LAS", {**runs[1][1], "wait_max": 0.0, "wait_p50": 0.0, "not_running_mean": 10_800.0})
-    assert "every job started at once; with pauses, 3 h not running on average" in told
+    assert "every job started at once; 3 h without progress on average, pauses included" in told
     assert "pauses" not in result_sentence("FIFO", runs[0][1])
 
 
 def test_two_clauses_at_most_and_a_lone_baseline():
     runs = [("FIFO", FIFO), *((name, FIFO) for name in "BCD")]
     text = compare_sentence(compare(runs, "FIFO", basis=EXACT_BASIS))
-    assert (text.count("does the same"), "1 more in the table" in text) == (2, True)
+    assert (text.count("leaves "), "1 more in the table" in text) == (2, True)
     assert (
         compare_sentence(compare(runs[:1], "FIFO", basis=EXACT_BASIS))
-        == "Only FIFO is here: pick another run to compare it with."
+        == "Only FIFO is here: choose another run to compare it with."
     )
 
 
@@ -286,8 +286,8 @@ def test_every_rule_that_is_not_neutral_has_a_chip():
         "restart 15 s",
         "checkpoint every 1 h",
         "stopped at 1 d",
-        "oversize jobs: cap",
-        "2% of jobs die early",
+        "jobs that are too large: fewer GPUs",
+        "2% of jobs crash early",
         "10% of jobs cancelled",
     ]
     assert all(chip.why.endswith(".") and chip.where for chip in assumptions(given))
@@ -319,7 +319,7 @@ def test_overload_and_jobs_that_never_fit_come_with_their_numbers():
     found = cautions(scenario(), load=1.18, never_fit=3, widest_gpus=128)
     assert [guard.level for guard in found] == ["orange", "orange"]
     assert found[0].text.startswith("Jobs ask for 118% of what 64 GPUs can do: the queue grows until the trace ends")
-    assert found[1].text == "3 jobs can never fit the cluster; the widest asks for 128 GPUs."
+    assert found[1].text == "3 jobs can never fit the cluster; the largest asks for 128 GPUs."
     assert all(guard.action for guard in found)
 
 
@@ -338,8 +338,8 @@ def test_worst_first():
     assert [guard.level for guard in found] == ["red", "orange", "orange", "info"]
     assert found[0].text == "The audit found 2 violations. First: at 5 s: node 0 is overfull."
     assert found[1].text == "1 job too large for the cluster was left out of this run."
-    assert found[2].text == "12 of 100 jobs were not done at the end of the run; times are means over the others."
-    assert found[3].text.startswith("No price set")
+    assert found[2].text == "12 of 100 jobs were not done at the end of the run; mean times are over the others."
+    assert found[3].text.startswith("Not every machine has a price")
 
 
 def test_a_stalled_run_must_not_be_used():
@@ -357,9 +357,9 @@ def test_how_sure_numbers_are_is_no_matter_of_banners():
 def test_comparison_guards():
     found = comparison_cautions({"FIFO": 9_383, "Market": 9_371}, 9_371, {"FIFO": 100.0, "Market": 120.0})
     assert found[0].text == (
-        "The runs completed different jobs (FIFO 9,383, Market 9,371), so their means are over unlike sets."
+        "The runs completed different jobs (FIFO 9,383, Market 9,371), so their means do not compare."
     )
-    assert found[0].action == "Compare only the 9,371 jobs all runs completed"
+    assert found[0].action == "Compare only the 9,371 jobs that all runs completed"
     assert "1 min 40 s to 2 min" in found[1].text
     assert comparison_cautions({"A": 5, "B": 5}, 5, {"A": None, "B": 10.0}) == []
     assert len(comparison_cautions({"A": 5, "B": 5}, 4)) == 1
@@ -390,8 +390,8 @@ def test_jobs_with_utilities_and_reservations_are_told_by_them():
     numbers = {"wait_p50": 0.0, "wait_p95": 3_600.0, "slowdown_mean": 5.3, "utility_total": 2_230.0,
                "allocation_ratio": 0.06, "used_of_reserved": 0.597}  # fmt: skip
     told = result_sentence("SMD", numbers)
-    assert "they are worth 2,230 in all when done; 59.7% of what was reserved was used" in told
+    assert "their total utility is 2,230; 59.7% of the reserved resources was used" in told
     assert "slowdown" not in told
-    assert "mean slowdown 5.3x; 6% of the GPU time was held" in result_sentence(
+    assert "mean slowdown 5.3x; 6% of the GPU time was allocated" in result_sentence(
         "FIFO", numbers | {"utility_total": None, "used_of_reserved": None}
     )

@@ -28,10 +28,10 @@ RENTED = {
 
 def test_what_is_left_to_gain_is_the_part_of_the_total_above_the_bound():
     assert gain_words({"total_cost": 200.0, "total_cost_bound": 176.0}) == (
-        "at most 12% left to gain: no policy can do it for less than $176"
+        "total cost could be up to 12% lower: no policy can do it for less than $176"
     )
     assert gain_words({"total_cost": 200.0, "total_cost_bound": 199.99}) == (
-        "nothing left to gain: no policy can do it for less than $200"
+        "total cost cannot be lower: no policy can do it for less than $200"
     )
     assert gain_words({"total_cost": 200.0, "total_cost_bound": None}) == ""
     assert gain_words({"total_cost": 0.0, "total_cost_bound": 0.0}) == ""
@@ -39,11 +39,11 @@ def test_what_is_left_to_gain_is_the_part_of_the_total_above_the_bound():
 
 def test_where_machines_are_rented_money_comes_first():
     assert result_sentence("PR", RENTED, money_first=True) == (
-        "PR: $26,800 in all: $9,040 for machines and $17,700 for lateness; 50% were late; "
-        "at most 77.3% left to gain: no policy can do it for less than $6,100."
+        "PR: $26,800 in all: $9,040 for machines and $17,700 for lateness; 50% of the jobs were late; "
+        "total cost could be up to 77.3% lower: no policy can do it for less than $6,100."
     )
     in_time = {**RENTED, "total_cost": 9_044.0, "tardiness_cost": 0.0, "late_share": 0.0}
-    assert "$9,040 in all, all of it for machines; none was late;" in result_sentence("PR", in_time, money_first=True)
+    assert "$9,040 in all, all of it for machines; no job was late;" in result_sentence("PR", in_time, money_first=True)
     assert "in all" not in result_sentence("PR", {**RENTED, "total_cost": None}, money_first=True)
 
 
@@ -81,7 +81,7 @@ def test_savings_and_costs_of_several_runs_in_one_sentence():
     assert [cost.parts["vm_cost"] for cost in costs] == [75.0, 18.5, 83.75, 77.5]
     # PR: $76 and $150, mean $113, t(1) = 12.7062: 12.7062 x 37 = $470, which covers 0 and cannot be above $150
     assert savings_sentence(costs, found, "EDF", "rough") == (
-        "Against EDF ($150), whether PR, RG and PS save is not clear; nobody can save more than 86.7% (rough)."
+        "Against EDF ($150), whether PR, RG and PS save is not clear; no policy can save more than 86.7% (rough)."
     )
     assert saving_words(found["PR", "EDF"]) == "not clear (costs 238% more to saves 100%)"
     alike = [("EDF", draws(100, 101, 102)), ("PR", draws(24, 25.5, 26)), ("PS", draws(112, 113, 114.5))]
@@ -96,7 +96,7 @@ def test_the_sentence_of_a_trace_names_the_largest_savings_first():
     told = savings_sentence(run_costs(runs, EXACT_BASIS), savings(runs, EXACT_BASIS), "EDF", "exact")
     assert told == (
         "Against EDF ($100), PR saves 70%, RG saves 60%, PS costs 12% more and 2 more in the table; "
-        "same costs the same; nobody can save more than 80% (exact)."
+        "same costs the same; no policy can save more than 80% (exact)."
     )
 
 

@@ -53,7 +53,7 @@ def test_what_draws_do_not_tell_from_nothing_is_no_gain() -> None:
         "; 1 changes less and 1 is not clear (95% interval over 2 simulated versions of the workload)."
     )
     assert shown_rows(answer)[-1]["Change"].endswith("not clear")
-    assert any("95% interval for its group by itself" in note for note in notes(answer))
+    assert any("95% interval for its group alone" in note for note in notes(answer))
     many = answer.model_copy(update={"groups": answer.groups[:1] * 10})
     assert notes(many)[0].endswith("of 10 groups about 1 in 20 may be off by chance.")
 

@@ -121,7 +121,7 @@ def test_groups_of_sizes_and_lengths_are_listed_from_small_to_large() -> None:
     assert [one.name for one in lengths.groups] == ["up to 10 min", "10 min to 2 h", "more than 24 h"]
     assert lengths.groups[0].jobs == 10
     unknown = winners([(gone, gone)], "length_class")
-    assert unknown.groups[-1].name == "run time not known"
+    assert unknown.groups[-1].name == "run time unknown"
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ RECORDED = Basis(kind="recorded", futures=40, days=28)
 
 def test_a_recorded_month_comes_first_and_months_from_its_days_decide():
     memo = build([recorded("FIFO", 0.5), recorded("SJF", 0.3)], made_on=DAY, basis=RECORDED)
-    assert memo.certainty == "this month as recorded and 40 months put together from its days"
+    assert memo.certainty == "this month as recorded and 40 months reshuffled from its days"
     assert memo.recommendation == (
         "Choose SJF: late jobs fall from 50% to 30% (better in 40 of 40), at the same machine cost. "
-        "How sure: this month as recorded and 40 months put together from its days."
+        "How sure: this month as recorded and 40 months reshuffled from its days."
     )
     assert memo.headline == "Choose SJF: late jobs fall from 50% to 30%"
 
@@ -116,7 +116,7 @@ def test_of_several_the_largest_gain_and_those_that_draws_do_not_tell_from_it():
     far = option("EASY", [numbers(late, 100.0) for late in (0.35, 0.45, 0.55)])
     text = recommendation([two()[0], told, near, far])
     assert text.startswith("Choose SRTF: late jobs fall from 50% to 20% ")
-    assert f"Mind that {TOLD_RUN_TIMES}. LAS does about as well in late jobs, without that. How sure: " in text
+    assert f"Note that {TOLD_RUN_TIMES}. LAS does about as well on late jobs, without that caveat. How sure: " in text
 
 
 def test_a_trade_off_is_no_recommendation_to_change():
@@ -138,21 +138,21 @@ def test_cheaper_is_chosen_only_where_service_is_the_same():
     memo = build([recorded("Today", 0.5), unclear], made_on=DAY, basis=RECORDED)
     assert memo.best == "Today"
     assert memo.recommendation.startswith(
-        "Stay with today: no option is clearly better. 8 nodes: what happens to late jobs is not clear "
+        "Stay with today: no option is clearly better. 8 nodes: the effect on late jobs is not clear "
     )
 
 
 def test_what_draws_do_not_tell_apart_is_not_recommended():
     vague = option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)])
     assert recommendation([two()[0], vague]).startswith(
-        "Stay with FIFO: no option is clearly better. SJF: what happens to late jobs is not clear "
+        "Stay with FIFO: no option is clearly better. SJF: the effect on late jobs is not clear "
     )
 
 
 def test_a_policy_that_knows_the_future_is_never_recommended():
     future = dataclasses.replace(two()[1], is_limit=True)
     assert best_of([two()[0], future]) == "FIFO"
-    assert recommendation([two()[0], future]).startswith("Stay with FIFO: nothing it is compared with can be chosen")
+    assert recommendation([two()[0], future]).startswith("Stay with FIFO: none of the other options can be chosen")
 
 
 def test_one_draw_of_something_random_is_rough_and_recommends_nothing():
@@ -183,9 +183,9 @@ def test_the_condition_is_in_question_and_recommendation():
 
 def test_a_condition_is_no_option_and_options_share_one():
     fifo, sjf = two()
-    with pytest.raises(InputError, match="changes demand, which happens to you and is no option"):
+    with pytest.raises(InputError, match="changes demand, which is a condition and not an option"):
         build([fifo, dataclasses.replace(sjf, changes={"demand": 1.3})], made_on=DAY)
-    with pytest.raises(InputError, match="is asked under 30% more jobs, the others under things as they are"):
+    with pytest.raises(InputError, match="is under 30% more jobs, the others are under things as they are"):
         build([fifo, dataclasses.replace(sjf, condition=MORE_JOBS)], made_on=DAY)
 
 
@@ -261,7 +261,7 @@ def test_more_worth_is_better_and_less_cost():
         ({"audit": ("node 4: used twice",)}, "failed its audit (1 violation, the first: node 4: used twice)"),
         ({"origin": dataclasses.replace(ORIGIN, workload_hash="other", jobs=13)}, "are runs of different workloads"),
         ({"draws": (numbers(0.2, 1.0),) * 2}, "has 2 futures, the baseline 'FIFO' has 3"),
-        ({"name": "FIFO"}, "is named twice"),
+        ({"name": "FIFO"}, "appears twice"),
     ],
     ids=["audit", "jobs", "draws", "name"],
 )
@@ -292,7 +292,7 @@ def test_texts_fit_the_page(name):
 def test_bounds_say_what_is_left_at_most():
     options = [option(name, [numbers(0.1, 80.0, total_cost=100.0, total_cost_bound=91.0)]) for name in ("A", "B")]
     memo = build(options, made_on=DAY, basis=EXACT_BASIS, rents=True)
-    assert memo.bounds["A"] == "Total cost: could be up to 9% lower (proven limit, lower bound $91.00)"
+    assert memo.bounds["A"] == "Total cost could be up to 9% lower (proven lower bound $91.00)"
     assert build(options, made_on=DAY, basis=EXACT_BASIS).bounds == {}  # a total is not compared there
 
 

@@ -48,7 +48,7 @@ def test_slides_say_the_recommendation_and_whose_data_these_are():
     memo = full_memo(two(), question="Shall we?", note="Asked by the board")
     found = slides(memo)
     assert [slide.shapes.title.text_frame.text for slide in found] == [
-        "Choose SJF: late jobs fall from 50% to 30%", "1 of 1 option serves better than FIFO",
+        "Choose SJF: late jobs fall from 50% to 30%", "1 of 1 option serves jobs better than FIFO",
         "With SJF late jobs fall from 50% to 30%", "With SJF machine cost is the same", "What this rests on",
     ]  # fmt: skip
     texts = [shape.text_frame.text for shape in found[0].shapes if shape.has_text_frame]

@@ -159,13 +159,13 @@ def sensitivity(fewer_nodes: list[float]) -> Sensitivity:
 def test_situations_say_where_the_choice_holds():
     plain = full_memo()
     held, lost = sensitivity([0.2, 0.3, 0.4]), sensitivity([0.6, 0.7, 0.8])
-    assert held.words(plain.advice) == "SJF is better than FIFO in Share of late jobs in all 2 situations."
+    assert held.words(plain.advice) == "SJF is better than FIFO on share of late jobs in both situations."
     assert lost.words(plain.advice) == (
-        "SJF is better than FIFO in Share of late jobs in 1 of 2 situations; not at: 4 nodes."
+        "SJF is better than FIFO on share of late jobs in 1 of 2 situations; not in: 4 nodes."
     )
     assert held.names == ("FIFO", "SJF")  # LAS is best of all, and not in the memo
     stay = full_memo([two()[0], option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)])])
-    assert lost.words(stay.advice) == "SJF is better than FIFO in Share of late jobs at: as it is."
+    assert lost.words(stay.advice) == "SJF is better than FIFO on share of late jobs in: as it is."
     text = Page(to_html(full_memo(sensitivity=lost))).text
     assert "in 1 of 2 situations" in text
 

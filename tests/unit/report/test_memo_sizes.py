@@ -49,7 +49,7 @@ def test_the_claim_names_what_was_asked_and_in_how_many_futures_it_held() -> Non
         "p95 wait at most 1 h and Share of late jobs at most 5% in 90% of months, under FIFO"
     )
     assert "Targets: p95 wait at most 1 h and Share of late jobs at most 5%." in answer_words(sizing(rule=both))
-    assert "in this month and in 2 of 2 months put together from its days" in answer_words(
+    assert "in this month and in 2 of 2 months reshuffled from its days" in answer_words(
         sizing(RECORDED, rule=Rule(targets=(WAIT,), claim="nearly-every", level=0.9, basis=RECORDED))
     )
     assert asked_words(sizing(EXACT_BASIS)) == "p95 wait at most 1 h, under FIFO"
@@ -74,7 +74,7 @@ def test_a_size_that_meets_its_target_stands_beside_a_wait_that_is_not_clear() -
     found = build(options, made_on=DAY, sizes=frontier_of(searched, "4 nodes"))
     assert found.best == "4 nodes"
     assert known(found.comparison.row("wait_p95")).of("4 nodes").verdict == "not clear"
-    assert "What happens to the p95 wait is not clear" in found.recommendation
+    assert "The effect on the p95 wait is not clear" in found.recommendation
 
 
 def test_a_search_of_other_numbers_than_the_options_is_refused() -> None:

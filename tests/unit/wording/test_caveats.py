@@ -63,14 +63,14 @@ def texts(scenario: Scenario, *policies: Any, **more: Any) -> dict[str, str]:
 
 
 def test_a_long_trace_of_ones_own_under_fifo_has_only_its_days() -> None:
-    assert texts(trace(28)) == {"these-days-only": "of these 28 days only"}
-    assert texts(trace(28), resampled=True) == {"these-days-only": "put together from these 28 days only"}
+    assert texts(trace(28)) == {"these-days-only": "these 28 days only"}
+    assert texts(trace(28), resampled=True) == {"these-days-only": "reshuffled from these 28 days only"}
 
 
 @pytest.mark.parametrize(("days", "few"), [(1, True), (4, True), (5, False)])
 def test_fewer_than_five_days_say_nothing_of_other_months(days: int, few: bool) -> None:
     (one,) = caveats_of(trace(days), (FIFO,), resampled=True)
-    assert ("too few to speak of other months" in one.label) is few
+    assert ("too few for other months" in one.label) is few
     assert one.is_mild is not few
 
 

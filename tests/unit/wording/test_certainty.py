@@ -29,7 +29,7 @@ DRAWN = Basis(kind="drawn", futures=19)
         (DRAWN, 1, ROUGH),
         (DRAWN, 20, "95% interval over 20 simulated versions of the workload"),
         (DRAWN, 3, "3 of 20 futures so far"),
-        (MONTH, 41, "this month as recorded and 40 months put together from its days"),
+        (MONTH, 41, "this month as recorded and 40 months reshuffled from its days"),
         (MONTH, 3, "3 of 41 futures so far"),
         (FEW_DAYS, 41, "this month as recorded; 3 days of it say nothing about others"),
         (ALONE, 1, "this month as recorded, nothing is said about others"),
@@ -41,8 +41,8 @@ def test_how_sure_numbers_are(basis: Basis, done: int, words: str) -> None:
 
 
 def test_what_a_range_is() -> None:
-    assert interval_note(MONTH, 41).endswith("ranges hold 8 of 10 of the 40 months put together from its days")
-    assert interval_note(MONTH, 6).endswith("ranges hold all 5 months put together from its days")
+    assert interval_note(MONTH, 41).endswith("ranges hold 8 of 10 of the 40 months reshuffled from its days")
+    assert interval_note(MONTH, 6).endswith("ranges hold all 5 months reshuffled from its days")
     assert interval_note(DRAWN, 20) == "ranges are 95% intervals over 20 simulated versions of the workload"
     assert interval_note(Basis(kind="drawn"), 1) == f"{ROUGH}, so no ranges"
     assert interval_note(EXACT_BASIS, 1) == EXACT

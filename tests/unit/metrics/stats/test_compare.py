@@ -98,7 +98,7 @@ def test_a_recorded_month_speaks_first_and_its_futures_decide():
     assert (cell.text, cell.delta_text) == ("50 s (50 s to 5 min 50 s)", "−50 s, better in 40 of 40")
     assert cell_of(found, "wait_p95", "C").verdict == "mixed"
     assert cell_of(found, "wait_p95", "C").delta_text == "−50 s, but worse in 40 of 40"
-    assert found.certainty == "this month as recorded and 40 months put together from its days"
+    assert found.certainty == "this month as recorded and 40 months reshuffled from its days"
     few = compare([(name, each[:4]) for name, each in runs], "A", basis=found.basis)
     assert (few.certainty, cell_of(few, "wait_p95", "B").told.verdict) == (
         "4 of 41 futures so far", "better in this month",
@@ -136,7 +136,7 @@ def test_table_is_long_with_changes_as_shares_of_the_baseline():
 
 
 def test_refusals():
-    with pytest.raises(InputError, match="'A': is named twice"):
+    with pytest.raises(InputError, match="'A': appears twice"):
         compare([("A", FIFO), ("A", FIFO)], "A", basis=EXACT_BASIS)
     with pytest.raises(InputError, match="baseline 'C'"):
         compare([("A", FIFO)], "C", basis=EXACT_BASIS)

@@ -330,7 +330,8 @@ def test_chunks_smaller_than_a_job_and_fixed_widths_are_named():
     assert "While a job that needs 6 GPUs or more is in the system, chunks grow to that size." in told
     assert told.endswith("the policy could only choose the order.")
     assert (
-        remark("hell-malleable", rigid) == "Every job has a fixed GPU count here: the policy could only choose the order."
+        remark("hell-malleable", rigid)
+        == "Every job has a fixed GPU count here: the policy could only choose the order."
     )
     assert remark("hell-malleable", rigid.replace(speed=LINEAR)) == ""
     assert find("fifo").remark_on(None, rigid) == ""

@@ -165,10 +165,10 @@ def test_the_sentence_names_size_claim_cost_and_today() -> None:
     )
     assert says(sure_words(drawn), "same 12 futures", "in 12 of 12 futures")
     recorded = random_sizing(WAITS, RECORDED)
-    assert "in this month and on average over 11 months put together from its days" in sentence(recorded)
+    assert "in this month and on average over 11 months reshuffled from its days" in sentence(recorded)
     assert says(sure_words(recorded), "as recorded and in 11 of 11 futures", "A longer trace is the only cure")
     rule = Rule(targets=(WAIT,), claim="nearly-every", basis=RECORDED)
-    assert " in this month and in 11 of 11 months put together from its days: " in sentence(
+    assert " in this month and in 11 of 11 months reshuffled from its days: " in sentence(
         random_sizing(WAITS, rule=rule)
     )
     nearly = random_sizing(WAITS, rule=rule.model_copy(update={"basis": DRAWN}))

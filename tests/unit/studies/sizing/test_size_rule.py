@@ -108,7 +108,7 @@ def test_one_draw_of_something_random_is_unsure_and_of_nothing_random_exact() ->
 
 
 def test_of_a_recorded_trace_what_was_recorded_comes_first() -> None:
-    """It has to meet the targets itself; the months put together from it are counted without it."""
+    """It has to meet the targets itself; the months reshuffled from it are counted without it."""
     fine, late = 600.0, 7200.0
     cases: list[tuple[Claim, list[float], str]] = [
         ("nearly-every", [fine] * 38 + [late] * 2, "meets"),

@@ -99,7 +99,9 @@ def test_fields_begin_with_what_is_usual_or_with_what_is_so_now(metric: str, now
 def test_a_bad_limit_names_its_field_and_a_way_to_write_it() -> None:
     with pytest.raises(InputError, match=r"Target p95 wait: .*needs a unit of its kind, got none.*as 1 h"):
         read_targets({"wait_p95": "60"})
-    with pytest.raises(InputError, match=r"Share of late jobs: the limit is not a number with a unit, got 'few'.*as 5%"):
+    with pytest.raises(
+        InputError, match=r"Share of late jobs: the limit is not a number with a unit, got 'few'.*as 5%"
+    ):
         read_targets({"wait_p95": "1 h", "late_share": "few"})
     with pytest.raises(InputError, match="Targets: there is none"):
         read_targets({})

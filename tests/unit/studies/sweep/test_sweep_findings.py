@@ -191,7 +191,7 @@ def test_assumptions_and_certainty() -> None:
     drawn = made({"jct_mean": {"fifo": [[1.0, 2.0], [2.0, 3.0]]}}, vary={"days": 1.0, "run_time_spread": 0.3}, days=7)
     labels = [chip.label for chip in premises_of(drawn, [("Nodes", "of the pool")])]
     assert labels == ["default parameters", "the same futures for all", "days resampled", "run times ± 30%", "Nodes"]
-    assert certainty(drawn) == "this month as recorded and 1 month put together from its days"
+    assert certainty(drawn) == "this month as recorded and 1 month reshuffled from its days"
     assert "Months to come can differ more" in premises_of(drawn)[2].why
     exact = made({"jct_mean": {"fifo": [[1.0], [2.0]]}}, exact=True)
     assert [chip.label for chip in premises_of(exact)] == ["default parameters", "exact for this trace, not a forecast"]

@@ -33,7 +33,7 @@ def test_a_recorded_month_comes_first_and_months_from_its_days_decide() -> None:
     then = draws([0.06] * 41, [3600] * 41, [49_400] * 41)
     recorded = {"basis": Basis(kind="recorded", futures=40, days=28)}
     text = told(answer(today, then, **recorded))
-    assert says(text, "cut late jobs from 14% to 6%", "this month as recorded and 40 months put together from its days")
+    assert says(text, "cut late jobs from 14% to 6%", "this month as recorded and 40 months reshuffled from its days")
 
 
 def test_two_gains_have_one_verb_and_a_single_subject_its_own() -> None:
