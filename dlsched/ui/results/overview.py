@@ -134,22 +134,22 @@ def _downloads(label: str, name: str, read: Callable[[], pd.DataFrame]) -> None:
 
 
 ASSUMED = (
-    "The bounds let every job run at its best width on the fastest machine and pay the cheapest one, let all GPUs "
-    "(CPUs, memory) be one that is shared without loss and never down, and forget all that keeps jobs apart. So less "
-    "may be left to gain than they say, never more."
+    "The bounds let every job run with its best GPU count on the fastest machine at the price of the cheapest, and "
+    "treat all GPUs (CPUs, memory) as one that is never down and shared without loss. So there may be less to gain than "
+    "they say, never more."
 )
 MOST_BADGES = 2
 
 
 def bounds_part(metrics: Mapping[str, Number]) -> None:
-    """Show the numbers with a bound beside it, what is left to gain, and what the bounds rest on."""
+    """Show the numbers with a bound beside them, how far they are from it, and what the bounds rest on."""
     st.subheader("Bounds", anchor=False)
     limited = all_limited(metrics)
     if not limited:
-        st.markdown(":gray[No number of this run has a bound that says something.]")
+        st.markdown(":gray[No number of this run has a useful bound.]")
         return
     charts.show(bounds_of_run(limited, charts.page_theme()), "bounds")
-    st.markdown(dollars("\n".join(f"- {one.limit.kpi.label}: {one.words} (proven)." for one in limited)))
+    st.markdown(dollars("\n".join(f"- {one.limit.kpi.label} {one.words} (proven limit)." for one in limited)))
     left_out = int(metrics.get("jobs") or 0) - int(metrics.get("completed") or 0)
     jobs = ""
     if left_out:

@@ -312,7 +312,7 @@ def test_all_choices_meet_the_condition(
         (["compare", "--policies", "fifo,sjf", "--condition", "demand"], "condition 'demand': is not of the form"),
         (["report", "--policies", "fifo,sjf", "--out", "m.doc"], "file m.doc: must end in one of .html, .pptx, .xlsx"),
         (["report", "--policies", "fifo,sjf", "--out", "/nowhere/m.html"], "/nowhere/m.html: cannot be written"),
-        (["report", "--policies", "fifo,sjf", "--out", "m.html", "--question", "x" * 201], "has 201 letters"),
+        (["report", "--policies", "fifo,sjf", "--out", "m.html", "--question", "x" * 201], "has 201 characters"),
     ],
     ids=["one", "twice", "policy", "baseline", "param", "unknown param", "no form", "letters", "zero", "as it is",
          "no change", "same change", "same key", "policy of a change", "not drawn", "condition as option",

@@ -67,8 +67,8 @@ def test_cluster_sentence(cluster, widest, fits, text):
     [
         (
             {"wait_p50": 240, "wait_p95": 11_520, "late_share": 0.061, "vm_cost": 42_317, "tardiness_cost": 8_310},
-            "FIFO: half of the jobs started within 4 min, but 1 in 20 waited over 3 h 12 min; 6.1% of the jobs were late; "
-            "$42,300 for machines and $8,310 for lateness.",
+            "FIFO: half of the jobs started within 4 min, but 1 in 20 waited over 3 h 12 min; 6.1% of the jobs were "
+            "late; $42,300 for machines and $8,310 for lateness.",
         ),
         (
             {
