@@ -63,41 +63,98 @@ class SpeedSpec(FrozenModel):
 class SimulationRules(FrozenModel):
     """Rules of the simulation; each is shown as an assumption when it is not neutral."""
 
-    placement: PlacementRule = Field("best-fit", description="How a width becomes nodes.")
+    placement: PlacementRule = Field(
+        "best-fit", title="Placement on nodes", description="How the GPUs of a job are spread over nodes."
+    )
     oversize: Literal["refuse", "drop", "cap"] = Field(
-        "refuse", description="Jobs that can never fit: refuse the run, drop them, or cap their width."
+        "refuse",
+        title="Jobs too large for the cluster",
+        description="Jobs that can never fit: refuse the run, drop them, or cap their GPUs.",
     )
     restart_s: float = Field(
-        0.0, ge=0, le=86_400, description="Seconds without progress after a start, resize or move."
+        0.0,
+        ge=0,
+        le=86_400,
+        title="Time lost at each start or change",
+        json_schema_extra={"unit": "s"},
+        description="Time without progress after a start, a move or a change of the GPU count.",
     )
     restart_mode: Literal["pause", "delayed"] = Field(
         "pause",
-        description="pause: no progress; delayed: the old width keeps running meanwhile, starts and scale-ups only.",
+        title="During that time",
+        description="pause: no progress; delayed: the job goes on with its old GPUs, at starts and scale-ups only.",
     )
     checkpoint_s: float = Field(
         0.0,
         ge=0,
         le=604_800,
+        title="Time between checkpoints",
+        json_schema_extra={"unit": "s"},
         description="Time between checkpoints; a node failure loses work since the last. 0 = nothing is lost.",
     )
     estimate_error: float = Field(
-        0.0, ge=0, lt=1, description="Policies see work times U[1-e, 1+e]. 0 = perfect estimates."
+        0.0,
+        ge=0,
+        lt=1,
+        title="Run-time estimates wrong by up to",
+        description="Policies are told run times that are wrong by up to this share; 0 = true run times.",
     )
-    bug_share: float = Field(0.0, ge=0, le=1, description="Share of jobs that die early.")
-    bug_within_s: float = Field(300.0, gt=0, le=86_400, description="A bug job dies within this run time.")
+    bug_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        title="Share of jobs that crash",
+        description="Share of jobs that crash soon after their start.",
+    )
+    bug_within_s: float = Field(
+        300.0,
+        gt=0,
+        le=86_400,
+        title="They crash within",
+        json_schema_extra={"unit": "s"},
+        description="A job that crashes does so within this run time.",
+    )
     cancel_share: float = Field(
-        0.0, ge=0, le=1, description="Share of jobs their user cancels, at submission + U[0, 2] x run time."
+        0.0,
+        ge=0,
+        le=1,
+        title="Share of jobs that are cancelled",
+        description="Share of jobs cancelled at a random time up to twice the run time after submission.",
     )
     billing: Literal["second", "hour"] = Field(
-        "second", description="Granularity of a lease; owned nodes follow it too."
+        "second", title="Billed by the", description="What rented time is rounded up to; owned nodes follow it too."
     )
-    rejection_usd: float = Field(0.0, ge=0, description="Cost of turning a job away, $ each.")
-    utility_unit_s: float = Field(3600.0, gt=0, description="Unit of time of the utility function, seconds.")
+    rejection_usd: float = Field(
+        0.0,
+        ge=0,
+        title="Cost of each rejected job",
+        json_schema_extra={"unit": "$"},
+        description="Cost of turning a job away.",
+    )
+    utility_unit_s: float = Field(
+        3600.0,
+        gt=0,
+        title="Value decays per",
+        json_schema_extra={"unit": "s"},
+        description="Unit of time of the utility function.",
+    )
     utility_clock: Literal["elapsed", "slots"] = Field(
-        "elapsed", description="Elapsed time, or last slot used minus arrival slot."
+        "elapsed", title="Value decays with", description="Elapsed time, or last slot used minus arrival slot."
     )
-    slot_s: float = Field(3600.0, gt=0, description="Length of a slot on the reservation grid, seconds.")
-    horizon_s: float | None = Field(None, gt=0, description="Stop the run at this time; empty = run until all is done.")
+    slot_s: float = Field(
+        3600.0,
+        gt=0,
+        title="Length of a reservation slot",
+        json_schema_extra={"unit": "s"},
+        description="Length of a slot on the reservation grid.",
+    )
+    horizon_s: float | None = Field(
+        None,
+        gt=0,
+        title="Stop the simulation after",
+        json_schema_extra={"unit": "s"},
+        description="Stop the run at this time; empty = run until all is done.",
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,7 +162,7 @@ def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if _MANIFEST not in names:
-        raise _refuse(f"has no {_MANIFEST}: it was not made by Runs > Export")
+        raise _refuse(f"has no {_MANIFEST}: it was not made by Run > History > Export")
     if len(set(names)) != len(names):
         raise _refuse("has two files of one name")
     if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:

@@ -158,7 +158,7 @@ def number(cursor: Any, run_id: str) -> int:
     row = one(cursor, "SELECT run_no FROM runs WHERE run_id = ? AND deleted_at IS NULL", [run_id])
     if row is None:
         raise StoreError(
-            f"Run {run_id[:12]} is not in this store. Ask its owner for the export file (Runs > Import), "
+            f"Run {run_id[:12]} is not in this store. Ask its owner for the export file (Run > History), "
             "or run its scenario again."
         )
     return int(row[0])

@@ -146,7 +146,7 @@ def test_every_headline_has_the_caveats_of_its_scenario_beside_it(
 
 def test_the_page_run_says_what_the_ticked_policies_are_told(kept: dict[str, str], open_page: OpenPage) -> None:
     told = beside(open_page("simulate/run.py", scenario=kept["scenario"]))
-    assert told[0] == "SJF and EASY backfill are told true run times"
+    assert told[0] == "EASY backfill and SJF are told true run times"
     assert set(MADE_UP) <= set(told)
 
 

@@ -21,7 +21,7 @@ def shown(app) -> str:
 
 
 def test_a_link_to_an_unknown_scenario_says_so_and_offers_a_way_on(open_page):
-    app = open_page("simulate/runs.py", scenario="deadbeef")
+    app = open_page("simulate/run.py", part="History", scenario="deadbeef")
     assert not app.exception
     assert "Scenario deadbeef is not in this store" in app.error[0].value
     assert [button.label for button in app.button] == ["Go on with the demo", "Import an export file"]
@@ -45,7 +45,7 @@ def test_a_hostile_name_stays_text(store, open_page):
     saved = store.save_scenario(small_scenario(name="[x](http://evil) $5 :red[a] <script>"))
     app = open_page("help/glossary.py", scenario=saved.scenario_hash)
     assert not app.exception
-    app = open_page("simulate/runs.py", scenario=saved.scenario_hash)
+    app = open_page("simulate/run.py", part="History", scenario=saved.scenario_hash)
     assert not app.exception
 
 
@@ -57,7 +57,7 @@ def test_edited_since_last_run_until_the_version_has_runs(store, open_page):
     child = store.save_scenario(second, based_on=parent.scenario_hash)
     assert not scenario_bar.was_edited(parent)
     assert scenario_bar.was_edited(child)
-    app = open_page("simulate/runs.py", scenario=child.scenario_hash)
+    app = open_page("simulate/run.py", part="History", scenario=child.scenario_hash)
     assert "v2 has no run yet. Results you have seen belong to v1." in shown(app)
     app = app.button(key="bar-undo").click().run()
     assert app.session_state["scenario_hash"] == parent.scenario_hash
@@ -68,7 +68,9 @@ def test_edited_since_last_run_until_the_version_has_runs(store, open_page):
 def test_ticks_and_baseline_are_changed_in_the_bar(store, open_page):
     scenario = small_scenario()
     ids = [store.save_run(record(scenario, policy=policy)) for policy in ("fifo", "sjf", "las")]
-    app = open_page("simulate/runs.py", scenario=scenario.content_hash, runs=",".join(ids[:2]), base=ids[1])
+    app = open_page(
+        "simulate/run.py", part="History", scenario=scenario.content_hash, runs=",".join(ids[:2]), base=ids[1]
+    )
     assert app.session_state["ticked_runs"] == [ids[1], ids[0]]
     app = app.checkbox(key=f"bar-tick-{ids[2]}-False").set_value(True).run()
     assert app.session_state["ticked_runs"] == [ids[1], ids[0], ids[2]]
@@ -82,7 +84,7 @@ def test_ticks_and_baseline_are_changed_in_the_bar(store, open_page):
 def test_another_scenario_is_opened_by_choosing_it(store, open_page):
     here = store.save_scenario(small_scenario())
     there = store.save_scenario(small_scenario(7, name="seven jobs"))
-    app = open_page("simulate/runs.py", scenario=here.scenario_hash)
+    app = open_page("simulate/run.py", part="History", scenario=here.scenario_hash)
     app = app.selectbox(key=f"bar-switch-{here.scenario_hash}").set_value(there.scenario_hash).run()
     assert app.session_state["scenario_hash"] == there.scenario_hash
     app = app.text_input(key=f"bar-name-{there.scenario_hash}").set_value("Seven").run()
@@ -218,8 +220,8 @@ def looked_at(app) -> str:
 def test_a_deleted_scenario_gives_way_to_the_last_used_one_and_undo_brings_it_back(store, open_page, runner):
     first, second = small_scenario(), small_scenario(5, name="five jobs")
     ids = [store.save_run(record(one)) for one in (first, second)]
-    open_page("simulate/runs.py", scenario=second.content_hash)
-    app = open_page("simulate/runs.py", scenario=first.content_hash, runs=ids[0], base=ids[0])
+    open_page("simulate/run.py", part="History", scenario=second.content_hash)
+    app = open_page("simulate/run.py", part="History", scenario=first.content_hash, runs=ids[0], base=ids[0])
     store.set_setting(session.USED, [first.content_hash, second.content_hash])
     app = app.button(key="bar-delete").click().run()
     assert not app.exception

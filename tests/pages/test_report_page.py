@@ -86,7 +86,7 @@ def test_what_is_typed_is_on_the_page_and_stays(store, scenario, open_page, page
     assert "Do &lt;b&gt;this&lt;/b&gt;." in page
     assert "Asked by the board" in page
     assert "Who gains" not in page
-    app = app.switch_page("pages/simulate/runs.py").run()
+    app = app.switch_page("pages/simulate/run.py").run()
     app = app.switch_page(f"pages/{PAGE}").run()
     assert text_of(app, "Recommendation").value == "Do <b>this</b>."
     app = text_of(app, "Recommendation").set_value("").run()
@@ -183,7 +183,7 @@ def test_result_and_compare_lead_here(store, scenario, open_page, pages):
 
 def test_the_share_menu_points_to_the_memo(store, scenario, open_page):
     store.save_scenario(scenario)
-    app = open_page("simulate/runs.py", scenario=scenario.content_hash[:8])
+    app = open_page("simulate/run.py", part="History", scenario=scenario.content_hash[:8])
     assert "For others: download the HTML memo, one file that needs neither." in shown(app)
 
 

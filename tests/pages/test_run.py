@@ -3,14 +3,14 @@
 import pytest
 
 from dlsched.domain.scenario import SimulationRules
-from dlsched.policies.registry import find
+from dlsched.policies.registry import POLICIES, find
 from dlsched.runner.background import RunTask, StudyTask
 from dlsched.studies import cells
 from dlsched.studies.design import Futures, Variant
 from dlsched.studies.estimate import LEAST_S
 from dlsched.ui.fields import policy_and_params
 from dlsched.ui.frame import futures, futures_numbers, run_state, session
-from dlsched.ui.simulate import queue, run
+from dlsched.ui.simulate import policy_dialog, queue, run
 from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.assumptions import words_of
 from tests.support.page_text import kept
@@ -30,36 +30,62 @@ def page(open_page, store):
 
 
 def ticked(app) -> list[str]:
-    return [box.label for box in app.checkbox if box.value and not box.disabled]
+    return [box.label.strip("*") for box in app.checkbox if box.value and str(box.key).startswith("policy-")]
 
 
-def test_everyday_five_are_ticked_and_the_sentence_says_what_it_takes(page):
+def untick(app, *keys: str):
+    for key in keys:
+        app.checkbox(key=f"policy-{key}").set_value(False)
+    return app.run()
+
+
+def test_recommended_policies_are_ticked_and_the_sentence_says_what_it_takes(page):
     assert not page.exception
-    assert ticked(page) == ["FIFO", "FIFO with skip", "SJF", "LAS", "EASY backfill"]
+    assert ticked(page) == ["FIFO", "SJF", "LAS", "EDF", "SRTF"]
     assert page.header[0].value.replace("\\", "").startswith("Run 5 policies on 4 jobs: about ")
     assert page.button(key="run-now").label == "Run 5 policies"
+    assert "policies" not in page.query_params
+    told = [part.value for part in page.markdown]
+    assert sum("Needs no run-time estimates." in text for text in told) == 3
+    assert sum("Needs run-time estimates." in text for text in told) == 2
 
 
-def test_a_policy_that_lacks_something_is_greyed_and_can_be_filled(page, store):
-    assert page.checkbox(key="policy-priority-True").disabled
-    app = page.button(key="fill-priority-PRIORITY").click().run()
+def test_a_link_names_the_policies_where_they_are_not_the_usual_ones(page, open_page):
+    app = untick(page, "sjf", "las")
+    assert app.query_params["policies"] == "fifo,edf,srtf"
+    tag = app.query_params["scenario"]
+    app = open_page("simulate/run.py", scenario=tag, policies="drf,fifo,sjf")
+    assert ticked(app) == ["FIFO", "SJF"]
+    assert app.button(key="run-now").label == "Run 3 policies"
+    assert app.button(key="remove-drf").click().run().button(key="run-now").label == "Run 2 policies"
+    app = open_page("simulate/run.py", scenario=tag, policies="none")
+    assert app.button(key="run-now").disabled
+    assert app.header[0].value.replace("\\", "") == "Run 0 policies on 4 jobs: choose at least one."
+    app = open_page("simulate/run.py", scenario=tag, policies="fifo,sjff")
     assert not app.exception
-    assert not app.checkbox(key="policy-priority-False").disabled
-    newest = store.list_scenarios().iloc[0]
-    assert newest["version"] == 2
-    assert store.get_scenario(newest["scenario_hash"]).workload.priority is not None
+    assert "sjf" in app.error[0].value
 
 
-def test_the_search_hides_policies_but_does_not_untick_them(page):
-    app = page.text_input(key="policy-search").set_value("backfill").run()
-    assert ticked(app) == ["EASY backfill"]
+def test_more_policies_are_added_and_removed(page):
+    app = page.button(key="more-policies").click().run()
+    assert not app.exception
+    assert app.checkbox(key="more-fifo").value
+    assert not app.checkbox(key="more-dlas").value
+    assert "more-priority" not in {box.key for box in app.checkbox}
+    app = app.checkbox(key="more-dlas").set_value(True).run()
+    assert app.button(key="run-now").label == "Run 6 policies"
+    app = app.button(key="remove-dlas").click().run()
     assert app.button(key="run-now").label == "Run 5 policies"
-    app = app.text_input(key="policy-search").set_value("no such thing").run()
-    assert any("No policy matches" in part.value for part in app.markdown)
+
+
+def test_the_search_finds_policies_by_what_they_do():
+    assert [spec.key for spec in POLICIES if policy_dialog.matches(spec, "backfill")] == ["easy-backfill"]
+    assert [spec.key for spec in POLICIES if policy_dialog.matches(spec, "no such thing")] == []
 
 
 def test_changed_parameters_are_chips_and_wrong_ones_stop_the_button(page):
-    app = page.checkbox(key="policy-dlas-False").set_value(True).run()
+    page.query_params["policies"] = "fifo,dlas"
+    app = page.run()
     field = "param-dlas-thresholds_gpu_s"
     app = app.text_input(key=field).set_value("7200, 3600").run()
     assert "LAS in queues, Thresholds (GPU-s)" in app.error[0].value.replace("\\", "")
@@ -75,7 +101,7 @@ def test_a_vm_type_is_asked_for_where_slots_are_free_only(page):
 
 
 def test_what_was_set_up_is_still_there_after_another_page(page):
-    page.checkbox(key="policy-sjf-False").set_value(False).run()
+    untick(page, "sjf")
     page.switch_page("pages/help/glossary.py").run()
     app = page.switch_page("pages/simulate/run.py").run()
     assert "SJF" not in ticked(app)
@@ -113,9 +139,7 @@ def test_drawn_jobs_keep_the_updates_they_were_drawn_for(open_page, store):
 
 
 def test_runs_are_made_and_compare_opens(page, store, runner):
-    for key in ("fifo-skip", "las", "easy-backfill"):
-        page.checkbox(key=f"policy-{key}-False").set_value(False)
-    app = page.run()
+    app = untick(page, "las", "edf", "srtf")
     assert app.button(key="run-now").label == "Run 2 policies"
     app = app.button(key="run-now").click().run()
     assert not app.exception
@@ -128,9 +152,7 @@ def test_runs_are_made_and_compare_opens(page, store, runner):
 
 
 def test_one_policy_opens_its_result(page, runner):
-    for key in ("fifo-skip", "las", "easy-backfill", "sjf"):
-        page.checkbox(key=f"policy-{key}-False").set_value(False)
-    app = page.run().button(key="run-now").click().run()
+    app = untick(page, "las", "edf", "srtf", "sjf").button(key="run-now").click().run()
     assert app.title[0].value == "Run details"
 
 
@@ -139,9 +161,7 @@ def test_the_recorded_month_is_kept_in_full_and_of_the_other_futures_numbers(ope
     tag = store.save_scenario(week).scenario_hash[:8]
     futures.choose(week, Futures.first(3, {"days": 1}))
     app = open_page("simulate/run.py", scenario=tag)
-    for key in ("fifo-skip", "las", "easy-backfill"):
-        app.checkbox(key=f"policy-{key}-False").set_value(False)
-    app = app.run().button(key="run-now").click().run()
+    app = untick(app, "las", "edf", "srtf").button(key="run-now").click().run()
     assert not app.exception
     assert runner.wait(60)
     assert sorted(store.list_runs()["seed"]) == [0, 0]
@@ -186,7 +206,7 @@ def test_cancelling_keeps_the_futures_that_are_done(store, runner):
 
 def test_whoever_leaves_is_not_pulled_away(page, store, runner):
     scenario = store.get_scenario(page.session_state["scenario_hash"])
-    keys = policy_and_params.EVERYDAY_FIVE
+    keys = policy_and_params.usual(scenario)
     page.session_state["batch"] = runner.submit([RunTask(scenario, key, name=key) for key in keys])
     page.session_state["batch-followed"] = True
     page.switch_page("pages/help/glossary.py").run()

@@ -14,19 +14,20 @@ def page(open_page, store):
     return open_page("simulate/run.py", scenario=saved.scenario_hash[:8])
 
 
-def test_the_seven_can_be_ticked_and_lack_nothing(page):
-    assert not page.exception
-    assert "Elastic: change the width" in [part.value for part in page.subheader]
-    boxes = [page.checkbox(key=f"policy-{spec.key}-False") for spec in ELASTIC]
-    assert [box.label for box in boxes] == [spec.label for spec in ELASTIC]
+def test_the_seven_are_offered_and_lack_nothing(page):
+    app = page.button(key="more-policies").click().run()
+    assert not app.exception
+    assert "Elastic jobs (change GPU count while running)" in [part.value for part in app.subheader]
+    boxes = [app.checkbox(key=f"more-{spec.key}") for spec in ELASTIC]
+    assert [box.label for box in boxes] == [f"**{spec.label}**" for spec in ELASTIC]
     assert not any(box.disabled or box.value for box in boxes)
-    assert not any("Needs" in part.value for part in page.markdown if "Knows remaining work and speed-up" in part.value)
 
 
 def test_their_parameters_become_a_form(page):
-    app = page.checkbox(key="policy-knee-moldable-False").check().run()
-    app = app.checkbox(key="policy-jsq-chunk-False").check().run()
+    page.query_params["policies"] = "knee-moldable,jsq-chunk"
+    app = page.run()
     assert not app.exception
+    assert app.button(key="run-now").label == "Run 2 policies"
     labels = {field.label for field in [*app.number_input, *app.checkbox, *app.toggle]}
     assert {"Alpha low", "Alpha high", "Load", "Gamma", "Blocking", "Chunk"} <= {
         label.split(",")[0] for label in labels

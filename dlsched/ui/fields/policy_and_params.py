@@ -13,17 +13,10 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import LABELS, POLICIES, find, unmet_needs
 from dlsched.store.runs import RunInfo
 from dlsched.studies.design import Variant
+from dlsched.ui.fields.recommended import recommended
 from dlsched.ui.frame import session
 from dlsched.ui.frame.forms import model_fields
 
-EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
-RENTING_SIX = (
-    "gpuaas-market", "gpuaas-path-relinking", "gpuaas-greedy", "gpuaas-fifo", "gpuaas-edf", "gpuaas-priority"
-)  # fmt: skip
-ELASTIC_FIVE = ("fifo-skip", "hell-malleable", "knee-malleable", "knee-moldable", "jsq-chunk")
-ADMITTING_FIVE = ("smd", "optimus", "esw", "fifo", "fifo-skip")
-BOOKING_FIVE = ("pd-ors", "oasis", "pd-ors-drf", "pd-ors-fifo", "fifo-skip")
-"""Dorm is left out: its program of every slot takes most of a minute on the sample."""
 TODAYS = "todays-policy/"
 """Key of the setting in the store that says which policy runs today: one for each family of versions of a scenario."""
 NOT_OFFERED = "Policies that need what the scenario lacks are not offered; Run says what."
@@ -37,46 +30,19 @@ def offered(scenario: Scenario) -> list[str]:
     return [spec.key for spec in POLICIES if not unmet_needs(spec, scenario)]
 
 
-def is_rented(scenario: Scenario) -> bool:
-    """Whether machines are rented for jobs whose run time depends on them: what the renting policies are made for."""
-    return scenario.cluster.free_slots and scenario.speed.kind == "table"
-
-
-def has_curves(scenario: Scenario) -> bool:
-    """Whether jobs on fixed nodes come with speed curves: what the elastic policies are made for."""
-    return not scenario.cluster.free_slots and scenario.speed.kind == "table"
-
-
-def has_servers(scenario: Scenario) -> bool:
-    """Whether jobs run with parameter servers: what the policies that let jobs in are made for."""
-    return scenario.speed.kind == "parameter-server" and scenario.workload.has_servers
-
-
-def books_slots(scenario: Scenario) -> bool:
-    """Whether policies that book machines by the slot have all they need, and those that take nodes together not."""
-    return not unmet_needs(find(BOOKING_FIVE[0]), scenario) and bool(unmet_needs(find(ADMITTING_FIVE[0]), scenario))
-
-
 def usual(scenario: Scenario) -> tuple[str, ...]:
-    """Return the policies ticked at first."""
-    if books_slots(scenario):
-        return BOOKING_FIVE
-    if is_rented(scenario):
-        return RENTING_SIX
-    if has_servers(scenario):
-        return ADMITTING_FIVE
-    return ELASTIC_FIVE if has_curves(scenario) else EVERYDAY_FIVE
+    """Return the policies that are recommended, the baseline first."""
+    return tuple(one.key for one in recommended(scenario))
 
 
 def usual_variant(scenario: Scenario) -> Variant:
-    """Return policy and parameters a question begins with: today's where somebody said it, else the first usual ones.
+    """Return policy and parameters a question begins with: today's where somebody said it, else the baseline.
 
     Never those of the run that was looked at last: the same question would begin differently from visit to visit.
     """
     if (said := todays_policy(scenario)) is not None:
         return said
-    first = [*usual(scenario), "fifo"]
-    return Variant(policy=next(key for key in first if key == "fifo" or not unmet_needs(find(key), scenario)))
+    return Variant(policy=usual(scenario)[0])
 
 
 def todays_policy(scenario: Scenario) -> Variant | None:

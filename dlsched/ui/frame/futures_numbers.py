@@ -29,11 +29,12 @@ REDRAWN_AT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Numbers under way: of which policy, which runs, and how many futures were asked for of it in all."""
+    """Numbers under way: of which policy and scenario, which runs, and how many futures were asked for of it in all."""
 
     name: str
     keys: tuple[str, ...]
     asked: int
+    scenario_hash: str
 
 
 def futures_numbers(choices: Sequence[tuple[Scenario, Variant]]) -> FuturesNumbers:
@@ -87,7 +88,8 @@ def compute_missing(numbers: FuturesNumbers, in_full: Sequence[int] = ()) -> Non
             for name, part in in_turn
         )
         asked = numbers.plan.count - max(len(in_full), 1)
-        _asked().update({one: Batch(name, tuple(part), asked) for one, (name, part) in zip(ids, in_turn, strict=True)})
+        new = [Batch(name, tuple(part), asked, scenario.content_hash) for name, part in in_turn]
+        _asked().update(zip(ids, new, strict=True))
 
 
 def _keys_at(numbers: FuturesNumbers, places: Sequence[int]) -> set[str]:
@@ -130,6 +132,12 @@ def statuses() -> list[TaskStatus]:
 def is_run(status: TaskStatus) -> bool:
     """Whether a task of the runner is a run with all its jobs, and no batch of numbers."""
     return status.id not in _asked()
+
+
+def scenario_hash_of(status: TaskStatus) -> str:
+    """Return the scenario that a run, or a batch of numbers, is of."""
+    batch = _asked().get(status.id)
+    return session.runner().task(status.id).scenario.content_hash if batch is None else batch.scenario_hash
 
 
 def forget_over() -> None:

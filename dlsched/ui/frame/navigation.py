@@ -16,7 +16,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("scenario/cluster.py", "Cluster", "dns", "cluster"),
         ("scenario/prices.py", "Prices", "sell", "prices"),
     ),
-    "Simulate": (("simulate/run.py", "Run", "play_arrow", "run"), ("simulate/runs.py", "Runs", "history", "runs")),
+    "Simulate": (("simulate/run.py", "Run", "play_arrow", "run"),),
     "Results": (
         ("results/compare.py", "Compare", "compare_arrows", "compare"),
         ("results/run_details.py", "Run details", "monitoring", "run-details"),
@@ -73,6 +73,7 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "start": Moved("Home"),
     "workload": Moved("Jobs"),
     "catalogue": Moved("Prices"),
+    "runs": Moved("Run", {"part": "History"}),
     "result": Moved("Run details"),
     "whatif": Moved("What if"),
     "pool-size": Moved("Sweep", {"preset": "pool-size"}),

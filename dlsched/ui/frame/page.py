@@ -10,7 +10,6 @@ import streamlit as st
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import run_state, scenario_bar, scenario_menu, session
-from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 
@@ -20,6 +19,8 @@ STYLE = """<style>
 [data-testid=stMain] h1{padding:0 0 .25rem}
 [data-testid=stMain] h2{padding:.25rem 0;line-height:1.3}
 .st-key-recent a{padding-left:0}
+[class*=st-key-cards-]{display:grid;grid-template-columns:repeat(auto-fit,minmax(11.5rem,1fr))}
+[class*=st-key-cards-]>*,[class*=st-key-cards-]>*>*{height:100%}
 @media(max-width:1240px){
 [data-testid=stHorizontalBlock]:has(>[data-testid=stColumn]>[data-testid=stVerticalBlock]>*>[data-testid=stMetric]){
 flex-wrap:wrap}
@@ -98,7 +99,7 @@ def _lost(title: str, error: StoreError) -> None:
             st.rerun()
         if st.button("Import an export file"):
             session.keep(session.demo())
-            st.switch_page(SCRIPTS["Runs"])
+            session.go("Run", part="History")
     st.stop()
 
 

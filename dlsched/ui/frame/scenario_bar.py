@@ -205,8 +205,8 @@ def _share() -> None:
         host = "/".join(address.split("/")[:3])
         st.markdown(
             f"Opens for anyone who can reach {safe(host)} and this store. For others: download the HTML memo, one file "
-            "that needs neither. Who computes on: export the runs on the page Runs, or the scenario from the menu on "
-            "its name."
+            "that needs neither. To continue the analysis, export the runs (Run, part History) or the scenario (the "
+            "menu on its name)."
         )
         st.page_link(SCRIPTS["Memo"], label="Write the memo", query_params=session.url_params(run=None))
 

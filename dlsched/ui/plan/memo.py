@@ -80,7 +80,7 @@ def ways_out(chosen: Sequence[Series]) -> None:
         ):
             take(clean)
         if st.button("Choose other runs", key="report-choose"):
-            session.go("Runs")
+            session.go("Run", part="History")
 
 
 def digest(parts: Sequence[str]) -> str:

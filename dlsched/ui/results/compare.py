@@ -76,7 +76,7 @@ def _chosen_runs(current: Scenario) -> list[Series]:
         parts.error_box(error)
         with st.container(horizontal=True):
             if st.button("Import an export file", key="compare-import"):
-                session.go("Runs")
+                session.go("Run", part="History")
             if st.button("Compare the runs of this scenario instead", type="primary", key="compare-instead"):
                 session.tick([])
                 st.rerun()
@@ -98,7 +98,7 @@ def _require_common_jobs(chosen: Sequence[Series], scenarios: Mapping[str, Scena
         check_same_workload([(name, jobs.content_hash, len(jobs)) for name, jobs in workloads.items()], common)
     if not common or not st.toggle(f"Compare the {amount(common, 'common job')}", key="only-common"):
         if st.button("Choose other runs", type="primary", key="compare-choose"):
-            session.go("Runs")
+            session.go("Run", part="History")
         st.stop()
 
 

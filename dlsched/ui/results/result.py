@@ -97,7 +97,7 @@ def _open_run() -> _Opened:
         with st.container(horizontal=True):
             if st.button("Import an export file", key="result-import"):
                 session.look_at_run("")
-                session.go("Runs")
+                session.go("Run", part="History")
             if st.button("Show the newest run of this scenario", type="primary", key="result-newest"):
                 session.look_at_run("")
                 st.query_params.clear()

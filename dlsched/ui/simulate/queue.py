@@ -10,6 +10,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import TaskState, TaskStatus
 from dlsched.runner.worker import WARMING
 from dlsched.studies.code_version import code_version
@@ -20,17 +21,20 @@ from dlsched.wording.formats import about_seconds, amount
 LOOK_EVERY_S = 0.3
 
 
-def live_queue() -> None:
-    """Show all work and follow it to its end, then open the result; call it last on a page.
+def live_queue(scenario: Scenario | None = None) -> None:
+    """Show the work on a scenario (None: on any) and follow all to its end, then open the result; call it last.
 
     The page's own run follows, not a fragment with a timer: a timer's request that is on its way while the server
     opens another page makes Streamlit show that page empty. Any click on the page interrupts the following.
     """
     statuses = run_state.everything()
-    show = _Board(statuses)
+    own = statuses
+    if scenario is not None:
+        own = [one for one in statuses if futures_numbers.scenario_hash_of(one) == scenario.content_hash]
+    show = _Board(own, len(_under_way(statuses)) - len(_under_way(own)))
     seen = _marks(statuses)
     while any(not status.state.is_over for status in statuses) and not run_state.is_over():
-        show.update(statuses)
+        show.update({status.id: status for status in statuses})
         time.sleep(LOOK_EVERY_S)
         statuses = run_state.everything()
         if _marks(statuses) != seen:
@@ -39,6 +43,10 @@ def live_queue() -> None:
         session.go(page)
     if _marks(statuses) != seen:
         st.rerun()
+
+
+def _under_way(statuses: Sequence[TaskStatus]) -> set[str]:
+    return {status.name for status in statuses if not status.state.is_over}
 
 
 def _marks(statuses: Sequence[TaskStatus]) -> tuple[set[str], set[str], bool]:
@@ -75,13 +83,19 @@ def _by_name(statuses: Sequence[TaskStatus]) -> dict[str, list[TaskStatus]]:
 
 
 class _Board:
-    """The list on the page: drawn once with its buttons; ``update`` changes texts and bars in their places."""
+    """The list on the page: drawn once with its buttons; ``update`` changes texts and bars in their places.
 
-    def __init__(self, statuses: Sequence[TaskStatus]) -> None:
+    ``elsewhere``: how many policies run on other scenarios.
+    """
+
+    def __init__(self, statuses: Sequence[TaskStatus], elsewhere: int) -> None:
         self._headline, self._warming = st.empty(), st.empty()
         self._lines: dict[str, DeltaGenerator] = {}
+        self._ids = [status.id for status in statuses]
+        if elsewhere:
+            st.markdown(f":gray[{amount(elsewhere, 'policy', 'policies')} running on other scenarios.]")
         if not statuses:
-            self._headline.markdown(":gray[Nothing runs. Results of earlier runs are on the page Runs.]")
+            self._headline.markdown(":gray[Nothing is running. Earlier runs are under History.]")
             return
         runner = session.runner()
         with st.container(gap="xsmall"):
@@ -98,10 +112,13 @@ class _Board:
         else:
             st.button("Cancel all", key="cancel-all", help="What is finished is kept", on_click=runner.cancel,
                       args=([status.id for status in statuses],))  # fmt: skip
-        self.update(statuses)
+        self.update({status.id: status for status in statuses})
 
-    def update(self, statuses: Sequence[TaskStatus]) -> None:
-        """Show how far the tasks are."""
+    def update(self, found: Mapping[str, TaskStatus]) -> None:
+        """Show how far the tasks are, by id."""
+        statuses = [found[one] for one in self._ids if one in found]
+        if not statuses:
+            return
         self._headline.markdown(f"**{summary(statuses)}**")
         if any(status.text.startswith(WARMING) for status in statuses if not status.state.is_over):
             self._warming.markdown(":gray[Preparing fast code, once, about 20 s.]")
