@@ -24,7 +24,7 @@ def test_a_link_to_an_unknown_scenario_says_so_and_offers_a_way_on(open_page):
     app = open_page("simulate/run.py", part="History", scenario="deadbeef")
     assert not app.exception
     assert "Scenario deadbeef is not in this store" in app.error[0].value
-    assert [button.label for button in app.button] == ["Go on with the demo", "Import an export file"]
+    assert [button.label for button in app.main.button] == ["Go on with the demo", "Import an export file"]
     app = app.button[0].click().run()
     assert not app.error
 
@@ -43,7 +43,7 @@ def test_a_store_in_use_shows_nothing_else(store, open_page, monkeypatch):
 
 def test_a_hostile_name_stays_text(store, open_page):
     saved = store.save_scenario(small_scenario(name="[x](http://evil) $5 :red[a] <script>"))
-    app = open_page("help/glossary.py", scenario=saved.scenario_hash)
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash)
     assert not app.exception
     app = open_page("simulate/run.py", part="History", scenario=saved.scenario_hash)
     assert not app.exception

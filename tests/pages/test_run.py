@@ -102,7 +102,7 @@ def test_a_vm_type_is_asked_for_where_slots_are_free_only(page):
 
 def test_what_was_set_up_is_still_there_after_another_page(page):
     untick(page, "sjf")
-    page.switch_page("pages/help/glossary.py").run()
+    page.switch_page("pages/scenario/cluster.py").run()
     app = page.switch_page("pages/simulate/run.py").run()
     assert "SJF" not in ticked(app)
 
@@ -209,7 +209,7 @@ def test_whoever_leaves_is_not_pulled_away(page, store, runner):
     keys = policy_and_params.usual(scenario)
     page.session_state["batch"] = runner.submit([RunTask(scenario, key, name=key) for key in keys])
     page.session_state["batch-followed"] = True
-    page.switch_page("pages/help/glossary.py").run()
+    page.switch_page("pages/scenario/cluster.py").run()
     assert runner.wait(30)
     app = page.switch_page("pages/simulate/run.py").run()
     assert app.title[0].value == "Run"

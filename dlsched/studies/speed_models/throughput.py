@@ -357,7 +357,7 @@ LINKS_WHY = {
 
 
 def throughput_assumptions(curves: SpeedCurves, source: Source) -> list[Premise]:
-    """Return what the curve takes for granted."""
+    """Return the assumptions behind the curve."""
     lay = curves.layout
     entries: list[Premise] = []
     if source.generated:
@@ -370,7 +370,7 @@ def throughput_assumptions(curves: SpeedCurves, source: Source) -> list[Premise]
         entries.append(Premise("measured curve", "Straight lines between the numbers of workers that were measured."))
     entries.append(Premise(f"{NETWORK_WORDS[curves.model]} network", LINKS_WHY[curves.model]))
     if source.fits is not None:
-        entries.append(Premise("uplink = downlink", "Throughput alone cannot tell them apart."))
+        entries.append(Premise("uplink = downlink", "Throughput alone cannot separate them."))
         most = int(source.fits.best.measured.workers[-1])
         if curves.chosen != MEASURED and int(lay.num_workers[-1]) > most:
             entries.append(Premise(f"extrapolated beyond {amount(most, 'worker')}", "Nothing was measured there."))
@@ -402,8 +402,8 @@ def curve_words(curves: SpeedCurves, source: Source) -> str:
 
 
 HOW = """
-Each worker always has one mini-batch under way. It computes a gradient at the worker, which nobody else uses; sends it
-over the uplink to the server; the server applies it; the new parameters come back over the downlink. With one worker
+Each worker always has one mini-batch under way. It computes a gradient, sends it over the uplink to the server, the
+server applies it, and the new parameters come back over the downlink. Workers share links and server. With one worker
 that takes the sum of the four times. With more, mini-batches meet at links and server and wait for each other there.
 
 Mean value analysis tells how long, adding one worker at a time: a mini-batch that comes to a station finds there what a

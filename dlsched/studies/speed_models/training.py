@@ -71,7 +71,7 @@ def training_cautions(fits: Fits) -> list[Caution]:
         names = ", ".join(f"{_short(model.network)} {share(model.mape)}" for model in poor[:3])
         more = f" and {len(poor) - 3} more" if len(poor) > 3 else ""
         text = (
-            f"Mean errors above {share(POOR)}: {names}{more}. Configurations that differ by less cannot be told apart."
+            f"Mean errors above {share(POOR)}: {names}{more}. Smaller differences between configurations mean nothing."
         )
         guards.append(
             Caution("orange", text, "Give more rows, or leave out a GPU type that does not follow the others.")
@@ -139,7 +139,7 @@ def generated_why() -> str:
 
 
 def training_assumptions(*, generated: bool) -> list[Premise]:
-    """Return what the predictions take for granted."""
+    """Return the assumptions behind the predictions."""
     entries = [Premise("generated profiling rows", generated_why())] if generated else []
     law = "A linear regression for each network: it adds terms as long as they lower the error on rows not seen."
     entries.append(Premise("time = a sum of terms", law))

@@ -49,7 +49,7 @@ class SteadyPoint(FrozenModel):
     fractions_h
         Mean time from submission to each of the experiment's fractions of the work.
     nodes_per_job
-        Mean nodes of a running job in bins of the time of submissions; 0 where nobody ran.
+        Mean nodes of a running job in bins of the time of submissions; 0 where no job ran.
     in_system
         Jobs in the system over the time of submissions, least and greatest of each bin kept.
     """

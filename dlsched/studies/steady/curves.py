@@ -37,14 +37,14 @@ def fraction_times_s(log: RunLog, submit_s: Floats, work: Floats, fraction: floa
 
 
 def nodes_per_job(log: RunLog, submit_s: Floats, bins: int = BINS) -> Curve:
-    """Return the mean nodes of a running job in equal bins between first and last submission; 0 where nobody ran."""
+    """Return the mean nodes of a running job in equal bins between first and last submission; 0 where no job ran."""
     edge_s = np.linspace(submit_s[0], submit_s[-1], bins + 1)
     run_s = log.piece_end_s - log.piece_start_s
     nodes = np.diff(log.share_first)
     held_s = np.diff(accrued(log.piece_start_s, log.piece_end_s, nodes * run_s, edge_s))
     ran_s = np.diff(accrued(log.piece_start_s, log.piece_end_s, run_s, edge_s))
-    nobody = ran_s <= 1e-9 * np.diff(edge_s)
-    mean = np.divide(held_s, ran_s, out=np.zeros(bins), where=~nobody)
+    is_idle = ran_s <= 1e-9 * np.diff(edge_s)
+    mean = np.divide(held_s, ran_s, out=np.zeros(bins), where=~is_idle)
     return _curve(edge_s[:-1] - submit_s[0], mean)
 
 

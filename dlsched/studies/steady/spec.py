@@ -92,5 +92,5 @@ class SteadySpec(FrozenModel):
         return self
 
     def stream_at(self, load: float, jobs: int) -> StreamSpec:
-        """Return the jobs at a load; a longer stream begins with the jobs of a shorter one."""
+        """Return the jobs at a load; a longer stream starts with the jobs of a shorter one."""
         return self.stream.model_copy(update={"load": load, "jobs": jobs})

@@ -47,8 +47,8 @@ def menu(scenario: Scenario) -> None:
     """Show what futures there are as a menu of the scenario bar, and change them there."""
     now = futures_of(scenario)
     tag = f"{scenario.content_hash[:8]}-{now.count}-{'-'.join(now.vary)}"
-    with st.popover(safe(words(scenario, now), 60), key="futures-menu",
-                    help="Which futures every page looks at: chosen once, for all of them"):  # fmt: skip
+    with st.popover(safe(words(scenario, now), 60), key="futures-menu"):
+        st.markdown("**Futures of this scenario**, the same on every page")
         st.markdown(_explained(scenario, now))
         count = st.number_input(
             "Futures beside the first", 0, MOST, now.count, key=f"futures-count-{tag}",

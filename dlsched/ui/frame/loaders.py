@@ -1,4 +1,4 @@
-"""Stored runs as frames, loaded once per process; sessions share them, so nobody writes into them."""
+"""Stored runs as frames, loaded once per process; sessions share them, so no code may write into them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dlsched.wording.clock import Clock, clock_of
 
 MACHINES = ("gpu_type", "vm_type")
 MOST_MACHINES = 8
-"""Colours a chart can tell apart."""
+"""As many colours as are clearly different in a chart."""
 
 
 @st.cache_resource(max_entries=200, show_spinner=False)
@@ -107,7 +107,7 @@ def groups(run_id: str, by: str) -> tuple[str, ...]:
 
 
 def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", *MACHINES)) -> list[str]:
-    """Return which of these columns tell the run's pieces apart."""
+    """Return which of these columns differ between the run's pieces."""
     pieces = segments(run_id)
     return [name for name in names if name in pieces and (pieces[name] != pieces[name].iloc[0]).any()]
 

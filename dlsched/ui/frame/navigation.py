@@ -9,6 +9,8 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from dlsched.ui.frame import glossary
+
 PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "": (("home/home.py", "Home", "home", ""),),
     "Scenario": (
@@ -30,7 +32,6 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("plan/size.py", "Size", "straighten", "size"),
         ("plan/memo.py", "Memo", "description", "memo"),
     ),
-    "Help": (("help/glossary.py", "Glossary", "menu_book", "glossary"),),
 }
 """Section -> (script below FOLDER, title, Material symbol, url path)."""
 LAB = (
@@ -69,6 +70,7 @@ class Moved:
         return {**found, **self.added}
 
 
+_CURVE_SOURCES = {"Four times": "Enter timings", "Network of the study": "Example network"}
 OLD_ADDRESSES: dict[str, Moved] = {
     "start": Moved("Home"),
     "workload": Moved("Jobs"),
@@ -78,23 +80,12 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "whatif": Moved("What if"),
     "pool-size": Moved("Sweep", {"preset": "pool-size"}),
     "report": Moved("Memo"),
-    "throughput": Moved(
-        "Speed-up",
-        {"part": "Throughput"},
-        {
-            "source": (
-                "source",
-                {
-                    "Four times": "Enter timings",
-                    "Network of the study": "Example network",
-                },
-            )
-        },
-    ),
+    "throughput": Moved("Speed-up", {"part": "Throughput"}, {"source": ("source", _CURVE_SOURCES)}),
     "training-time": Moved("Speed-up", {"part": "Training time"}),
     "parameter-servers": Moved("Speed-up", {"part": "Parameter servers"}),
     "steady-state": Moved("Load test"),
     "reproductions": Moved("Paper checks"),
+    "glossary": Moved("Home", {glossary.PARAM: ""}),
 }
 """Addresses (url paths) of earlier versions; each still opens what it named."""
 
@@ -115,6 +106,8 @@ def navigation(*, hidden: bool = False) -> StreamlitPage:
         with st.sidebar.expander("Lab", expanded=is_open, key=f"lab-{is_open}"):
             for script, title, icon, _ in LAB:
                 st.page_link(f"{FOLDER}/{script}", label=title, icon=f":material/{icon}:")
+        st.sidebar.button("Glossary", icon=":material/menu_book:", type="tertiary", key="open-glossary",
+                          on_click=glossary.look_up)  # fmt: skip
     return page
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.ui.frame import run_state, scenario_bar, scenario_menu, session
+from dlsched.ui.frame import glossary, run_state, scenario_bar, scenario_menu, session
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 
@@ -56,11 +56,12 @@ def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True, a
     if bar:
         scenario_bar.show(current, assumed=assumed)
     st.title(title, anchor=False)
+    glossary.drawer()
     return current
 
 
 def name_tab(*parts: str) -> None:
-    """Name the browser's tab by what it shows, so that ten tabs can be told apart: "SJF · Result · Demo · dlsched"."""
+    """Name the browser's tab by what it shows, such as "SJF · Run details · Demo · dlsched": ten tabs are ten names."""
     st.set_page_config(page_title=" · ".join((*(part[:40] for part in parts), "dlsched")))
 
 

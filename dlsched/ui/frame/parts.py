@@ -9,7 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreError
-from dlsched.ui.frame import session
+from dlsched.ui.frame import glossary, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.assumptions import Premise
@@ -34,6 +34,7 @@ def sentence(text: str, caveats: Sequence[Caveat], premises: Sequence[Premise] =
             st.badge(safe(one.label, 120), color=colour, help=safe(one.why, 600))
         if key:
             chips([*caveats, *premises], key)
+            glossary.link(text, key)
 
 
 def cards(entries: Sequence[tuple[str, str, str]]) -> None:
@@ -47,7 +48,8 @@ def chips(entries: Sequence[Premise], key: str) -> None:
     if not entries:
         return
     word = "assumption" if len(entries) == 1 else "assumptions"
-    with st.popover(f":orange[{len(entries)} {word}]", key=f"chips-{key}", help="Assumptions behind this answer"):
+    with st.popover(f":orange[{len(entries)} {word}]", key=f"chips-{key}"):
+        st.markdown("**Assumptions behind this answer**")
         for chip in entries:
             st.markdown(f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 600)}")
             title, _, part = chip.where.partition(", ")

@@ -78,7 +78,7 @@ class SeriesNumbers:
 def series_of(runs: pd.DataFrame) -> list[Series]:
     """Return the runs of one scenario (a frame of Store.list_runs) grouped by policy, parameters and code version.
 
-    In the order of the registry, so that a comparison nobody arranged begins with the plainest policy. Runs of an
+    In the order of the registry, so that a comparison that was not arranged starts with the plainest policy. Runs of an
     older version are not of the same thing: they come last and say so. Those of a policy that this version does not
     have are left out.
     """

@@ -27,7 +27,7 @@ MOST_OFFERED = 12
 
 
 def show(current: Scenario, *, assumed: bool = True) -> None:
-    """Show the bar; ``assumed``: with what the scenario takes for granted."""
+    """Show the bar; ``assumed``: with the scenario's assumptions."""
     info = session.scenario_info()
     edited = was_edited(info)
     busy = any(not status.state.is_over for status in session.runner().status())
@@ -101,7 +101,7 @@ def _facts(current: Scenario) -> None:
         st.badge(load, color="gray", help=hint)
         st.badge(price, color="gray")
     for key, label, folded in (("bar-fold-2", "+2", (load, price)), ("bar-fold-4", "+4", (jobs, size, load, price))):
-        with st.container(key=key, width="content"), st.popover(label, key=f"{key}-menu", help="More about it"):
+        with st.container(key=key, width="content"), st.popover(label, key=f"{key}-menu"):
             for fact in folded:
                 st.markdown(fact)
 
@@ -171,7 +171,8 @@ def _ticked() -> None:
     offered = first_draws.drop_duplicates(["policy", "params"]).index
     choices = list(dict.fromkeys([*known, *offered]))[:MOST_OFFERED]
     names = {str(run): _run_name(runs, str(run)) for run in choices}
-    with st.popover(f"Selected runs: {len(known)}", key="ticked-menu", help="What Compare shows"):
+    with st.popover(f"Selected runs: {len(known)}", key="ticked-menu"):
+        st.markdown("**Runs that Compare shows**")
         for run, name in names.items():
             base = " (B)" if known and run == known[0] else ""
             st.checkbox(safe(name) + base, value=run in known, key=f"bar-tick-{run}-{run in known}",
@@ -199,14 +200,15 @@ def _toggle(run_id: str) -> None:
 
 
 def _share() -> None:
-    with st.popover("Share", key="share-menu", help="A link to what this page shows"):
+    with st.popover("Share", key="share-menu"):
+        st.markdown("**Link to what this page shows**")
         address, _, _ = (st.context.url or "").partition("?")
         st.code(link(address), language=None)
         host = "/".join(address.split("/")[:3])
         st.markdown(
             f"Opens for anyone who can reach {safe(host)} and this store. For others: download the HTML memo, one file "
-            "that needs neither. To continue the analysis, export the runs (Run, part History) or the scenario (the "
-            "menu on its name)."
+            "that needs neither. To continue the analysis, export the runs (Run, History) or the scenario "
+            "(scenario menu)."
         )
         st.page_link(SCRIPTS["Memo"], label="Write the memo", query_params=session.url_params(run=None))
 

@@ -23,7 +23,8 @@ def menu(info: ScenarioInfo) -> None:
     label = f"**{safe(info.name, LONGEST_NAME)}** · v{info.version}"
     closed = st.session_state.get(CLOSED, 0)
     with st.container(key="scenario-menu", width="content"), \
-            st.popover(label, key=f"scenario-menu-{closed}", help="Scenario menu"):  # fmt: skip
+            st.popover(label, key=f"scenario-menu-{closed}"):  # fmt: skip
+        st.markdown("**Scenario menu**")
         _switch(info)
         with st.container(horizontal=True, gap="small"):
             is_new = st.button("New…", key="bar-new", on_click=_close, help="A cluster first, then jobs for it")

@@ -153,7 +153,7 @@ def lineage_of(scenario: Scenario) -> str:
 
 
 def start_scenario() -> ScenarioInfo:
-    """Return the scenario a new session begins with: the last one used that is still there, else the demo."""
+    """Return the scenario a new session starts with: the last one used that is still there, else the demo."""
     known = (store().scenario_info(used) for used in store().get_setting(USED, []))
     return next((info for info in known if info is not None), None) or keep(demo())
 

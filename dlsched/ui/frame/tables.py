@@ -26,12 +26,12 @@ def editor(
 ) -> pd.DataFrame:
     """Show an editable table with rows to add and delete, and return what it holds now.
 
-    It begins with ``start`` and goes on with the reader's rows until :func:`forget`. The widget itself loses its
-    edits when its page is left; what it held then is what it begins with next time. Between the two its input must
+    It starts with ``start`` and goes on with the reader's rows until :func:`forget`. The widget itself loses its
+    edits when its page is left; what it held then is what it starts with next time. Between the two its input must
     stay the same object, or edits would be applied twice.
 
     ``live`` gets the rows it began with and the cells edited since, and returns those rows with the cells that follow
-    from others; such a table has no rows to add or delete by itself (Streamlit would begin anew at each edit).
+    from others; such a table has no rows to add or delete by itself (Streamlit would start over at each edit).
     """
     widget = widget_key(key)
     if widget not in st.session_state:
@@ -72,7 +72,7 @@ def replace(key: str, frame: pd.DataFrame) -> None:
 
 
 def forget(key: str) -> None:
-    """Make a table begin anew."""
+    """Make a table start over."""
     for part in ("from", "now"):
         st.session_state.pop(f"{key}-{part}", None)
     st.session_state[f"{key}-round"] = st.session_state.get(f"{key}-round", 0) + 1
@@ -84,7 +84,7 @@ def widget_key(key: str) -> str:
 
 
 def _any_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with cells that can hold anything: a new row begins with empty ones, also among numbers."""
+    """Return the table with cells that can hold anything: a new row has empty ones, also among numbers."""
     plain = frame.astype(object)
     return plain.where(plain.notna(), None)
 

@@ -28,7 +28,7 @@ NEEDS = (
     ("Memory, GiB", "mem", (16.0, 8.0, 256.0)),
     ("Disk, GiB", "disk", (10.0, 10.0, 0.0)),
 )
-"""Label, part of the key, and what a worker, a server and the whole job may have to begin with; 0 = no limit."""
+"""Label, part of the key, and what a worker, a server and the whole job have at first; 0 = no limit."""
 MOST, WIDE_PX = 1e9, 145
 
 

@@ -22,9 +22,9 @@ MOST_NODES = 200
 MOST_SERVERS = 64
 STATION_HELP = {
     "worker": ("Worker", 29.0, "Computing the gradient of a mini-batch, without waiting for anything"),
-    "uplink": ("Uplink", 72.0, "Sending the gradient to the server while nobody else sends"),
+    "uplink": ("Uplink", 72.0, "Sending the gradient to the server when the link is otherwise idle"),
     "server": ("Server", 18.0, "Applying the gradient at the server"),
-    "downlink": ("Downlink", 72.0, "Sending the new parameters back to the worker while nobody else receives"),
+    "downlink": ("Downlink", 72.0, "Sending the new parameters back to the worker when the link is otherwise idle"),
 }
 
 
@@ -80,7 +80,7 @@ def layout_form(source: Source) -> tuple[Layout, float | None]:
         nodes = st.number_input(
             "Nodes, up to", 2, MOST_NODES, 16, key="most_nodes", bind="query-params", width=110, help=NODES_HELP
         )
-        with st.popover("More", help="Servers, and examples a mini-batch"):
+        with st.popover("More"):
             servers = st.number_input(
                 "Servers", 1, MOST_SERVERS, 1, key="servers", bind="query-params", help=SERVERS_HELP
             )
@@ -90,7 +90,7 @@ def layout_form(source: Source) -> tuple[Layout, float | None]:
     wanted = min(max(16, int(measured.workers[-1]) + 1), MOST_NODES)
     nodes = st.number_input("Nodes, up to", 2, MOST_NODES, wanted, key=f"nodes-{source.tag}", width=110,
                             help=NODES_HELP)  # fmt: skip
-    with st.popover("More", help="Whether servers have nodes of their own, and examples a mini-batch"):
+    with st.popover("More"):
         shared = st.toggle("Server shares a node", measured.synchronous, key=f"shared-{source.tag}", help=SHARED_HELP)
         return Layout(int(nodes), 1, shared), _batch(source)
 

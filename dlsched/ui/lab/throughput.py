@@ -107,7 +107,7 @@ def _asked(kind: str | None) -> TimingsInput | None:
 
 
 def _network(source: Source) -> str:
-    """Ask which curve is looked at; begin with the measured one where no network comes near it."""
+    """Ask which curve is looked at; start with the measured one where no network comes near it."""
     if source.fits is None:
         word = st.segmented_control(
             "Links", list(LINKS), default="hybrid", required=True, key="links", bind="query-params", help=LINKS_HELP
@@ -198,7 +198,7 @@ def rates_for(curves: SpeedCurves, scenario: Scenario) -> Floats:
 
 
 def _gpus_of(cluster: Cluster) -> int:
-    """Return the GPUs a job could get at most, with the largest machines in all free slots."""
+    """Return the GPUs a job could get at most, with the largest machine types that it may rent."""
     return cluster.num_gpus or cluster.slots * max((vm.gpus for vm in cluster.vm_types), default=0)
 
 
@@ -219,7 +219,7 @@ def why_not(rates: Floats, scenario: Scenario) -> str:
 
 def _simulate(curves: SpeedCurves, source: Source) -> None:
     """Ask how long a job is, where nothing says so, and open the Load test with it."""
-    with st.popover(SIMULATE, help="Turnaround time of such jobs by load and policy"):
+    with st.popover(SIMULATE):
         mini_batches = float(STEPS)
         if source.study is None:
             mini_batches = float(
