@@ -34,7 +34,8 @@ if kept:
 ticked = ticked or first_runs[:MOST_OPTIONS]
 if not ticked:
     parts.empty(
-        "No run of this scenario yet. A memo is written from finished runs, or from answers kept on What if and Size.",
+        "This scenario has no runs yet. A memo is written from finished runs, or from answers kept on What if and "
+        "Capacity.",
         "Go to Run", lambda: session.go("Run"), "report-empty",
     )  # fmt: skip
     st.stop()
@@ -43,16 +44,16 @@ try:
         chosen = memo.options(ticked)
 except StoreError as error:
     parts.error_box(error)
-    if st.button("Write about the runs of this scenario instead", type="primary", key="report-instead"):
+    if st.button("Use this scenario's runs instead", type="primary", key="report-instead"):
         session.tick([])
         st.rerun()
     st.stop()
 if len(chosen) < 2:
     others = [run for run in first_runs if run not in {one for series in chosen for one in series.run_ids}]
-    way_on = f"Take the {amount(len(others), 'other policy', 'other policies')} as options" if others else "Go to Run"
+    way_on = f"Add the {amount(len(others), 'other policy', 'other policies')}" if others else "Go to Run"
     with left:
         parts.empty(
-            f"A memo needs two options or more; here is only {chosen[0].label}.", way_on,
+            f"A memo needs at least two options; only {chosen[0].label} is selected.", way_on,
             lambda: memo.take([*ticked, *others]) if others else session.go("Run"), "report-one",
         )  # fmt: skip
     st.stop()

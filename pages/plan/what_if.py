@@ -18,7 +18,7 @@ try:
     spec = what_if_state.asked(current)
 except DlschedError as error:
     parts.error_box(error)
-    st.button("Begin anew", type="primary", key="whatif-anew", on_click=what_if_state.forget)
+    st.button("Start over", type="primary", key="whatif-anew", on_click=what_if_state.forget)
     st.stop()
 
 left, right = st.columns([1, 3], gap="medium")
@@ -34,7 +34,7 @@ with right:
         plan = what_if_state.plan_of(spec, current)
     except DlschedError as error:
         parts.error_box(error)
-        st.button("Take it back", type="primary", key="whatif-back", on_click=what_if_state.undo,
+        st.button("Undo the last change", type="primary", key="whatif-back", on_click=what_if_state.undo,
                   disabled=not what_if_state.can_undo())  # fmt: skip
         st.stop()
     shown = what_if_state.answered(spec)
@@ -62,12 +62,12 @@ with right:
             words = f"Confirm with {amount(spec.futures.count, 'future')}, {about_seconds(seconds)}"
             st.button(words, type="primary" if plan.moved else "secondary", key="whatif-apply",  # else a first change
                       on_click=what_if_state.ask, args=(plan, seconds),
-                      help="Every future of both sides, in the background")  # fmt: skip
+                      help="Simulates both sides in every future, in the background")  # fmt: skip
         rough = what_if_state.answered(spec.first_future)
         last = rough or what_if_state.last_shown(current)
         if last is not None:
             if rough is None:
-                st.markdown(":gray[Below is the answer to the question before.]")
+                st.markdown(":gray[Below is the answer to the previous question.]")
             what_if_view.show(last, plan, refining=rough is not None and bool(statuses), old=rough is None)
 if places:
     work.follow(places, each=True)

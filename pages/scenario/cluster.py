@@ -17,7 +17,7 @@ with head:
 if actions.button(
     "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster",
     disabled=not unsaved or not said.can_be_saved,
-    help="Makes a new version of the scenario; “Undo last edit” in the scenario menu goes back",
+    help="Makes a new version of the scenario; “Undo last edit” in the scenario menu reverts it",
 ):  # fmt: skip
     notes = cluster.notes_of(current.assumptions, current.cluster, shown.cluster, price_lists.all_lists())
     info = session.keep(shown.replace(assumptions=notes), based_on=current.content_hash)

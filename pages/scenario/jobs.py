@@ -16,7 +16,7 @@ if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
 with st.container(horizontal=True, vertical_alignment="bottom"):
     source = st.segmented_control(
         "Jobs from", SOURCES, default="Current", required=True, key="source", bind="query-params",
-        help="The jobs of the scenario, a file of yours, a bundled sample, or a drawn mix",
+        help="The scenario's jobs, your own file, a bundled sample, or generated jobs",
     )  # fmt: skip
     st.space("stretch")
     action = st.container(width="content")
@@ -40,10 +40,10 @@ if source == "Current":
     if action.button("Next: the cluster", type="primary", key="to-cluster"):
         session.go("Cluster")
 elif shown is None:
-    action.button("Use these jobs", disabled=True, key="use-none", help="There are no jobs to use yet")
+    action.button("Use these jobs", disabled=True, key="use-none", help="No jobs yet")
 elif action.button(
     f"Use these {amount(len(shown.workload), 'job')}", type="primary", key="use-jobs",
-    help=f"Becomes a scenario of its own; “{safe(current.name)}” stays as it is",
+    help=f"Makes a new scenario; “{safe(current.name)}” stays unchanged",
 ):  # fmt: skip
     session.keep(new_scenario.named(shown) if new else shown, based_on)
     st.session_state["jobs-used"] = True
@@ -64,7 +64,7 @@ elif part == "Trust":
 elif part == "Missing data":
     fill.boxes(current)
     if not missing(current):
-        st.markdown("Nothing is missing that a policy could need and a rule could fill.")
+        st.markdown("No data is missing.")
 if source == "Upload":
     trace_file.choices()
 if places:

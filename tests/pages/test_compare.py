@@ -39,7 +39,7 @@ def plain(element) -> str:
 
 def cells(app):
     """The table as metric -> run -> text."""
-    return app.table[0].value.set_index("Number")
+    return app.table[0].value.set_index("Metric")
 
 
 def texts(app) -> str:

@@ -83,7 +83,7 @@ def test_values_and_ranges_are_the_same_wherever_they_are_asked(
 
     page = open_page(COMPARE, runs=",".join(ids[policy] for policy in POLICIES), base=ids["fifo"])
     assert not page.exception
-    table = page.table[0].value.set_index("Number")
+    table = page.table[0].value.set_index("Metric")
     folded = " ".join(text.value for text in page.markdown).replace("\\", "")
     for key in ASKED:
         for policy in POLICIES:

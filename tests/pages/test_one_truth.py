@@ -286,7 +286,7 @@ def test_the_page_result(truth: Truth, stored: dict[str, str], open_page: OpenPa
 def test_the_page_compare(truth: Truth, stored: dict[str, str], open_page: OpenPage) -> None:
     app = open_page("results/compare.py", runs=",".join(stored.values()), base=stored["fifo"])
     assert not app.exception
-    table = app.table[0].value.set_index("Number")
+    table = app.table[0].value.set_index("Metric")
     for column, name in (("FIFO (B)", "FIFO"), ("SJF", "SJF")):
         for metric in ("wait_p95", "late_share"):
             cell = str(table.loc[KPIS[metric].label, column])

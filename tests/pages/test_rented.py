@@ -90,8 +90,8 @@ def test_compare_says_what_is_saved_against_the_baseline(saved, open_page):
     assert said.endswith("(3 of 21 futures so far).")
     assert "no policy can save more than" in said
     numbers = app.table[0].value
-    assert numbers["Number"].tolist()[:2] == ["Completed", "Cost per job"]
-    assert "Cost per month" not in numbers["Number"].tolist()
+    assert numbers["Metric"].tolist()[:2] == ["Completed", "Cost per job"]
+    assert "Cost per month" not in numbers["Metric"].tolist()
     assert [column.replace("\\", "") for column in app.table[1].value.columns] == [
         "Policy",
         "against FIFO renting",

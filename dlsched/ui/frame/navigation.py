@@ -88,6 +88,11 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "glossary": Moved("Home", {glossary.PARAM: ""}),
 }
 """Addresses (url paths) of earlier versions; each still opens what it named."""
+RENAMED: dict[str, Moved] = {
+    "Compare": Moved("Compare", {}, {"ctab": ("part", {"Who wins, who loses": "Who gains, who loses"})}),
+    "Prices": Moved("Prices", {}, {"machines": ("part", {})}),
+}
+"""Title of a page that kept its address -> parameters that its links had in earlier versions."""
 
 
 def navigation(*, hidden: bool = False) -> StreamlitPage:

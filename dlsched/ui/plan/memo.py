@@ -1,4 +1,4 @@
-"""The page Report: which options under which condition, a form on the left, the page as it is printed on the right."""
+"""The page Memo: which options under which condition, a form on the left, the page as it is printed on the right."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from dlsched.workload.scenario_file import scenario_bytes
 SOURCES = ("Kept answers", "Runs")
 PREVIEW_PX = 1_000
 NAMES = ("Shown", "A, B, C")
-NO_SITUATIONS = "Needs a stored sweep of this scenario, one thing at a time, of these policies in the same futures"
-AS_THEY_ARE = "Things as they are"
+NO_SITUATIONS = "Needs a stored result from Capacity > Sensitivity with these policies and the same futures"
+AS_THEY_ARE = "No condition"
 LABELS = {"html": "Download HTML", "pptx": "PPTX", "xlsx": "XLSX"}
 HELP = {
-    "html": "One file that opens anywhere and prints on A4: no network, no account, no store",
-    "pptx": "Slides with charts that can be edited, for a meeting",
-    "xlsx": "All numbers of all futures, for a spreadsheet",
+    "html": "One file that opens in any browser, offline, and prints on A4",
+    "pptx": "Slides with editable charts",
+    "xlsx": "All numbers for all futures, as a spreadsheet",
 }
 
 
@@ -53,7 +53,7 @@ def options(ticked: Sequence[str]) -> list[Series]:
     which = digest([*ticked, *labels])
     # The key is not one of those that are kept: the answer is the order of the ticks.
     base = st.selectbox("Baseline", labels, key=f"report-base-{which}",
-                        help="What is in use today: the others are compared with it")  # fmt: skip
+                        help="The policy in use today; the others are compared with it")  # fmt: skip
     if base != labels[0]:
         runs = chosen[labels.index(base)].run_ids
         session.tick(sorted(ticked, key=lambda run: run not in runs))
@@ -61,7 +61,7 @@ def options(ticked: Sequence[str]) -> list[Series]:
     key = f"memo-options-{which}"
     st.session_state.setdefault(key, labels[1:MOST_OPTIONS])
     kept = st.multiselect("Compared with", labels[1:], key=key, max_selections=MOST_OPTIONS - 1,
-                          help="Each is a column of the memo, with its difference from the baseline")  # fmt: skip
+                          help="Each becomes a column of the memo, with its difference from the baseline")  # fmt: skip
     return [chosen[0], *(series for series in chosen[1:] if series.label in kept)]
 
 
@@ -76,7 +76,7 @@ def ways_out(chosen: Sequence[Series]) -> None:
     clean = [series.run_ids[0] for series in chosen if not any(loaders.info(run).audit for run in series.run_ids)]
     with st.container(horizontal=True):
         if 2 <= len(clean) < len(chosen) and st.button(
-            "Leave out what failed its audit", type="primary", key="report-clean"
+            "Leave out runs that failed the audit", type="primary", key="report-clean"
         ):
             take(clean)
         if st.button("Choose other runs", key="report-choose"):
@@ -96,7 +96,7 @@ def source(ticked: Sequence[str], *, kept_first: bool) -> bool:
     key = f"memo-source-{digest(ticked)}"
     if key not in st.session_state or memo_options.is_wanted():
         st.session_state[key] = SOURCES[0] if kept_first or memo_options.is_wanted() else SOURCES[1]
-    text = "Answers kept on What if and Size, with runs beside them, or runs alone"
+    text = "Answers kept on What if and Capacity, with runs beside them, or only runs"
     chosen = st.segmented_control("Options", SOURCES, key=key, required=True, help=text)
     return bool(chosen == SOURCES[0])
 
@@ -113,7 +113,7 @@ def kept_options(kept: Sequence[Kept], runs: Sequence[Kept], first: Sequence[str
     if asked is not None and asked not in st.session_state[key]:
         st.session_state[key] = [*st.session_state[key], asked][-most:]
     names = st.multiselect("Options", list(everything), key=key, max_selections=most,
-                           help="Kept on What if and Size, and runs of this scenario")  # fmt: skip
+                           help="Kept on What if and Capacity, and runs of this scenario")  # fmt: skip
     return [one for name, one in everything.items() if name in names]
 
 
@@ -123,11 +123,11 @@ def lacking(missing: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> N
     what = f"option {names}" if len(missing) == 1 else f"options {names}"
     has = "has" if len(missing) == 1 else "have"
     why = f"{has} no numbers for this memo (today {memo_options.frame_words(frame, scenario)})"
-    do = "Options can only be compared under one condition in the same futures: compute again, or untick"
+    do = "Options must be compared under one condition and in the same futures. Compute them, or deselect them"
     parts.error_box(InputError(what, why, do))
     words = f"Compute {amount(len(missing), 'option')} in {amount(len(frame.futures.seeds), 'future')}"
     st.button(words, type="primary", key="report-compute", on_click=memo_options.ask, args=(missing, frame, scenario),
-              help="In the background; what was kept stays as it is")  # fmt: skip
+              help="Runs in the background; the kept answers stay unchanged")  # fmt: skip
 
 
 def condition(scenario: Scenario) -> dict[str, Value]:
@@ -140,7 +140,7 @@ def condition(scenario: Scenario) -> dict[str, Value]:
     if memo_options.is_wanted():
         st.session_state.pop(key, None)
     chosen = st.selectbox("Condition", words, key=key,
-                          help="What happens whatever you choose: every option is compared under it")  # fmt: skip
+                          help="What happens whatever you choose; all options are compared under it")  # fmt: skip
     return found[words.index(chosen)]
 
 
@@ -151,7 +151,7 @@ def show_kept(
     kept = [one for one in chosen if one.series is None]
     if not kept:
         with left:
-            parts.error_box(InputError("options", "none of them is a kept answer", "Tick one, or take runs alone"))
+            parts.error_box(InputError("options", "include no kept answer", "Select one, or choose Runs"))
         return
     with left:
         st.markdown(f":gray[Today: the scenario as it is {safe(memo_options.frame_words(frame, scenario), 300)}.]")
@@ -207,25 +207,25 @@ def form(which: Sequence[str], plain: Memo, *, has_situations: bool) -> Wanted:
     st.session_state.setdefault("memo-who", True)
     st.session_state.setdefault("memo-situations", True)
     question = st.text_area("Question", key=f"memo-question-{tag}", max_chars=LONGEST["question"], height=80,
-                            help="The title of the memo: what is to be decided")  # fmt: skip
+                            help="The title of the memo: the decision to be made")  # fmt: skip
     typed = st.text_area(
         "Recommendation", key=f"memo-recommendation-{tag}", max_chars=LONGEST["recommendation"], height=230,
-        help="Written from the numbers. Change it, or empty it to have it written again.",
+        help="Written from the numbers. Edit it, or clear it to restore the text.",
     )  # fmt: skip
     note = st.text_area(
         "Note", key="memo-note", max_chars=LONGEST["note"], height=80, placeholder="What else the reader should know",
-        help="Printed below the recommendation, as you write it",
+        help="Printed below the recommendation, exactly as written",
     )  # fmt: skip
     named = any(has_names(found) for found in plain.winners)
     who = st.checkbox("Who gains, who loses", key="memo-who",
                       help="Users or job classes whose mean wait changes")  # fmt: skip
     situations = st.checkbox(
         "What could change this", key="memo-situations", disabled=not has_situations,
-        help="From the newest stored sweep of one thing at a time" if has_situations else NO_SITUATIONS,
+        help="From the newest result of Capacity > Sensitivity" if has_situations else NO_SITUATIONS,
     )  # fmt: skip
     names = st.segmented_control("Names of users and groups", NAMES, default=NAMES[0], required=True,
                                  key="memo-names", disabled=not named,
-                                 help="Letters hide who is who in all files of the memo")  # fmt: skip
+                                 help="Letters hide the names in all files of the memo")  # fmt: skip
     return Wanted(question, typed, note, who, situations and has_situations, names != NAMES[0])
 
 
@@ -242,7 +242,7 @@ def downloads(memo: Memo, scenario: Scenario) -> None:
         st.download_button(
             "Scenario file", lambda: scenario_bytes(scenario), file_name=f"{stem}.json",
             mime="application/json", key="report-scenario", on_click="ignore",
-            help="What the commands of the memo compute again",
+            help="Input for the commands listed in the memo",
         )  # fmt: skip
 
 
@@ -250,4 +250,6 @@ def preview(memo: Memo) -> None:
     """Show the page. All texts in it are escaped, and its own policy lets nothing run or load."""
     with st.container(border=True):
         st.iframe(to_html(memo, with_appendix=False), height=PREVIEW_PX, alt=memo.recommendation)
-    st.markdown(":gray[The page as it prints; the files add an appendix with all numbers, definitions and seeds.]")
+    st.markdown(
+        ":gray[Preview of the printed page. The files add an appendix with all numbers, definitions and seeds.]"
+    )

@@ -32,8 +32,8 @@ NOT_HERE = ("nodes", "days", "arrivals")
 """Changes without a control of their own: nodes come first, days make futures, and faster arrivals are no demand."""
 EXTRA, PICKED = "whatif-extra", "whatif-add"
 GROUPS: Mapping[Role, tuple[str, str]] = {
-    "condition": ("What happens", "Conditions: they happen whatever you choose"),
-    "option": ("What you choose", "Options: compared with doing nothing under the same conditions"),
+    "condition": ("Conditions", "What happens to you, whatever you choose"),
+    "option": ("Options", "What you choose; compared with doing nothing under the same conditions"),
 }
 """Heading and help of the two groups of controls."""
 
@@ -125,7 +125,7 @@ def _params(spec: WhatIfSpec, scenario: Scenario) -> None:
     """Ask for the parameters of the policy; those of another one begin at its defaults."""
     policy, own = find(spec.changed.policy), spec.changed.params
     count = len(st.session_state.get(state.HISTORY, []))
-    with st.popover(f"Parameters of {safe(policy.label)}", help="Those that differ are listed among the changes"):
+    with st.popover(f"Parameters of {safe(policy.label)}", help="Changed parameters are listed with the changes"):
         given = param_fields(policy, scenario, f"whatif-param-{policy.key}-{count}", own)
         try:
             params = checked_params(policy, given)
@@ -147,10 +147,10 @@ def _more(scenario: Scenario, shown: Sequence[str]) -> None:
     full = len(shown) + 1 >= MOST_CONTROLS
     with st.popover("+ change", key="whatif-more", help="Restarts, failures at given times, estimate errors and more"):
         if full:
-            st.markdown(f"{MOST_CONTROLS} controls are here, one of them the policy. Take one away first.")
+            st.markdown(f"At most {MOST_CONTROLS} controls fit, including the policy. Remove one first.")
         names = {change.key: change.label for change in rest}
         st.selectbox("What to change", list(names), key=PICKED, format_func=names.__getitem__, disabled=full,
-                     help="Adds a control; nothing changes before it is moved")  # fmt: skip
+                     help="Adds a control; nothing changes until you move it")  # fmt: skip
         st.button("Add the control", key="whatif-add-now", on_click=_add, disabled=full or not names)
         for key in st.session_state.get(EXTRA, []):
             if _has(key):

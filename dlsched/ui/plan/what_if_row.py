@@ -1,4 +1,4 @@
-"""The row above the answer of What if: what runs today, what happens, what is chosen; each can be taken back."""
+"""The row above the answer of What if: what runs today, what happens, what is chosen; each can be removed."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def changes_row(spec: WhatIfSpec, scenario: Scenario) -> tuple[DeltaGenerator, D
         if chosen:
             _chips("Option:", chosen)
         else:
-            tried = "Option: **do nothing**. :gray[Or try]" if happens else ":gray[Nothing is changed. Try]"
+            tried = "Option: **do nothing**. :gray[Or try]" if happens else ":gray[No changes yet. Try]"
             st.markdown(tried, width="content")
             _suggestions(spec, scenario, conditions_too=not happens)
         st.space("stretch")
         st.button("Undo", key="whatif-undo", on_click=state.undo, disabled=not state.can_undo(),
-                  help="Back to the question before", type="tertiary")  # fmt: skip
+                  help="Back to the previous question", type="tertiary")  # fmt: skip
         st.button("Reset", key="whatif-reset", on_click=state.reset, disabled=not (happens or chosen), type="tertiary",
-                  help="Change nothing of the scenario; the futures stay")  # fmt: skip
+                  help="Remove all changes; the futures stay")  # fmt: skip
         return st.container(width="content"), st.container(width="content")
 
 
@@ -52,7 +52,7 @@ def _chips(heading: str, changes: Sequence[Moved]) -> None:
     for one in changes:
         words = dollars(safe(moved_words(one), 60))
         st.button(f"{words} ✕", key=f"whatif-drop-{one.key}", on_click=_drop, args=(one.key,),
-                  help="Take this change back")  # fmt: skip
+                  help="Remove this change")  # fmt: skip
 
 
 def _drop(key: str) -> None:
@@ -73,7 +73,7 @@ def _drop(key: str) -> None:
 
 
 def baseline_words(spec: WhatIfSpec, scenario: Scenario) -> str:
-    """Return how the policy of the baseline is called: today's only where somebody said that it is."""
+    """Return how the policy of the baseline is called: today's only where the reader has said so."""
     said, label = todays_policy(scenario), find(spec.baseline.policy).label
     if said is None:
         return f"Today: {label}, assumed"
@@ -86,13 +86,13 @@ def _today(spec: WhatIfSpec, scenario: Scenario) -> None:
                     help="The policy that runs now, on the cluster as it is"):  # fmt: skip
         label = safe(find(spec.baseline.policy).label)
         if todays_policy(scenario) is None:
-            st.markdown(f"Nobody has said which policy runs today. {label} stands for it.")
+            st.markdown(f"Which policy runs today is not known; {label} is assumed.")
         st.session_state["whatif-baseline"] = spec.baseline.policy
         policy_field(scenario, "whatif-baseline", "Which policy runs today?", keep=spec.baseline.policy,
                      on_change=lambda: _say(Variant(policy=str(st.session_state["whatif-baseline"]))))  # fmt: skip
         if todays_policy(scenario) != spec.baseline:
             st.button(f"{label} runs today", key="whatif-say-today", on_click=_say, args=(spec.baseline,),
-                      help="Remembered with this scenario: What if and Capacity begin with it")  # fmt: skip
+                      help="Saved with this scenario; What if and Capacity start from it")  # fmt: skip
 
 
 def _say(variant: Variant) -> None:
@@ -110,7 +110,7 @@ def _suggestions(spec: WhatIfSpec, scenario: Scenario, *, conditions_too: bool) 
         now = factor_of(scenario, nodes).own(scenario)
         st.button(f"+1 {safe(kind, 20)} node" if kind else "+1 node", key="whatif-try-nodes", type="primary",
                   on_click=form.set_change, args=(nodes, int(now or 0) + 1),
-                  help="One node more, the jobs as they are")  # fmt: skip
+                  help="One more node, same jobs")  # fmt: skip
     if conditions_too:
         st.button("30% more jobs", key="whatif-try-demand", on_click=form.set_change,
                   args=("demand", 1.3), help="1.3 times as many jobs over the same time")  # fmt: skip

@@ -22,9 +22,9 @@ from dlsched.ui.scenario import price_lists, trust
 from dlsched.wording.caveats import Caveat, ordered
 from dlsched.wording.formats import amount
 
-NO_OPTION = "Choose something first: what happens to you is no option"
+NO_OPTION = "Choose an option first: conditions alone are not an option"
 PICTURES = {"waits_s": "Wait", "times_in_system_s": "Turnaround time", "queue": "Queue over time"}
-WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
+WINS, DIFFERS, HOW = "Who gains, who loses", "What differs", "How it is computed"
 STYLE = """<style>
 .st-key-whatif-old{opacity:.55}
 .st-key-whatif-row button p{white-space:nowrap}
@@ -87,11 +87,11 @@ def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Compari
     st.markdown(f":gray[{dollars(text * answer.is_changed + completed_words(answer, comparison))}]")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if refining:
-            st.badge(f"{amount(asked.spec.futures.count, 'future')} under way", color="violet",
-                     help="This answer is replaced when they are there")  # fmt: skip
-        st.badge(comparison.certainty, color="gray", help="All sides meet the same jobs in each future")
+            st.badge(f"computing {amount(asked.spec.futures.count, 'future')}", color="violet",
+                     help="This answer is replaced when they are done")  # fmt: skip
+        st.badge(comparison.certainty, color="gray", help="Both sides face the same jobs in each future")
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
-                 help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
+                 help="Every run was checked again by a program that shares no code with the simulator.")  # fmt: skip
         if refining:  # in the place of what comes next, which would stay there greyed
             for _ in range(3):
                 st.empty()
@@ -125,7 +125,7 @@ def _further(shown: Shown, comparison: Comparison) -> None:
         _winners(answer)
     elif chosen == DIFFERS:
         st.table(pd.DataFrame(settings(answer)).map(dollars), hide_index=True, border="horizontal",
-                 alt=f"{amount(len(answer.moved), 'setting')} in which the two sides differ")  # fmt: skip
+                 alt=f"{amount(len(answer.moved), 'setting')} that differ between the two sides")  # fmt: skip
         st.markdown(":gray[All other settings, rules and the jobs are the same.]")
     elif chosen == HOW:
         st.markdown(HOW_TEXT)
@@ -138,7 +138,7 @@ def _winners(answer: WhatIf) -> None:
                                   key="whatif-wins-by", format_func=lambda one: NOUNS[one][0].capitalize(),
                                   help="Jobs of a group are averaged")  # fmt: skip
         hide = by in NAMED and st.checkbox("Show names as A, B, C", key="whatif-wins-hide",
-                                           help="Hides who is who, here and in the table")  # fmt: skip
+                                           help="Hides the names here and in the table")  # fmt: skip
     winners.show_winners(found[by], f"whatif-wins-{by}", hide_names=bool(hide))
 
 
@@ -153,8 +153,8 @@ def _next_steps(shown: Shown) -> None:
         with parts.mistakes_shown():
             chosen = shown.spec.changed
             size_state.open_for(session.scenario(), shown.spec.condition, chosen.policy, chosen.params)
-    why = "Keeps this as an option and opens the report" if shown.answer.moved else NO_OPTION
-    if st.button("Add to report", key="whatif-report", disabled=not usable, help=why,
+    why = "Keeps this as an option and opens the memo" if shown.answer.moved else NO_OPTION
+    if st.button("Add to memo", key="whatif-report", disabled=not usable, help=why,
                  type="primary" if is_kept else "secondary"):  # fmt: skip
         memo_options.keep(shown.spec.scenario, shown.experiment_id)
         memo_options.want(shown.experiment_id)
@@ -166,11 +166,11 @@ def keep_button(shown: Shown) -> None:
     scenario_hash = shown.spec.scenario
     if memo_options.is_kept(scenario_hash, shown.experiment_id):
         st.button("Kept as option ✕", key="whatif-unkeep", on_click=memo_options.drop,
-                  args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
+                  args=(scenario_hash, shown.experiment_id), help="Remove it from the options")  # fmt: skip
     elif shown.answer.moved:
         st.button("Keep as option", key="whatif-keep", on_click=memo_options.keep, disabled=not is_usable(shown),
                   type="primary", args=(scenario_hash, shown.experiment_id),
-                  help="Remembered with this scenario, to look at again and for the report")  # fmt: skip
+                  help="Saved with this scenario, for later and for the memo")  # fmt: skip
 
 
 def is_usable(shown: Shown) -> bool:
@@ -184,7 +184,7 @@ def kept_list(scenario_hash: str) -> None:
     found = [(one, answer) for one in memo_options.kept_ids(scenario_hash) if (answer := _answer(one)) is not None]
     if not found:
         return
-    with st.popover(amount(len(found), "option"), key="whatif-kept", help="What was kept of this scenario"):
+    with st.popover(amount(len(found), "option"), key="whatif-kept", help="Options kept for this scenario"):
         for experiment_id, answer in found:
             st.markdown(safe(sentence(answer, comparison_of(answer)), 400))
             with st.container(horizontal=True, gap="small"):
@@ -206,20 +206,20 @@ def _open(experiment_id: str) -> None:
 
 
 HOW_TEXT = """
-All sides meet the same futures: in each the same jobs arrive, with the same true run times and the same failures. What
-happens (more jobs, longer runs, prices, failures) happens to all but today; only what is chosen differs then. Every
-run is audited.
+All sides face the same futures: the same jobs arrive, with the same true run times and the same failures. Conditions
+(more jobs, longer run times, prices, failures) apply to every side except today; beyond that, only the options differ.
+Every run is audited.
 
-**A recorded trace.** Its month comes first, exact, as a replay. Other months are reshuffled from its whole days,
-drawn with replacement. The range holds 8 of 10 of them. A change is called better or worse where nearly all of them
-agree (38 of 40) and the recorded month too, likely from 32 of 40 on; the count stands beside it. A trace of fewer
-than 5 days says nothing of other months.
+**Recorded trace.** The recorded month comes first and is an exact replay. Other months are reshuffles of its whole
+days, drawn with replacement. The range covers 8 of 10 of them. A change is called better or worse if nearly all months
+agree (38 of 40) and the recorded month agrees too, and likely better or worse from 32 of 40; the count is shown beside
+it. A trace of fewer than 5 days supports no statement about other months.
 
-**Drawn jobs.** Each future has new ones. Values are means with 95% intervals; a change is better or worse where the
-interval of its mean, of waits as a ratio, leaves out no change.
+**Generated jobs.** Each future has new jobs. Values are means with 95% intervals. A change is called better or worse if
+the 95% interval of its mean (for waits, of the ratio) excludes no change.
 
-Where nothing varies the numbers are exact for this trace and no forecast.
+If nothing varies, the numbers are exact for this trace and are not a forecast.
 
-**Pictures** of waits, turnaround times and the queue are of the first future. Costs are per month of 30.4 days where
-nodes are owned, and per completed job where the policy rents machines.
+**Charts** of wait, turnaround time and queue show the first future. Costs are per month of 30.4 days for owned nodes,
+and per completed job where the policy rents machines.
 """

@@ -67,7 +67,7 @@ def _chosen_runs(current: Scenario) -> list[Series]:
             session.tick(ticked)
             session.write_url("runs", "base")
     if len(ticked) < 2:
-        why = "A comparison needs two runs or more. Run several policies on this scenario, or tick runs on Runs."
+        why = "A comparison needs at least two runs. Run several policies, or select runs under Run > History."
         parts.empty(why, "Go to Run", lambda: session.go("Run"), "compare-empty")
         st.stop()
     try:
@@ -76,13 +76,13 @@ def _chosen_runs(current: Scenario) -> list[Series]:
         parts.error_box(error)
         with st.container(horizontal=True):
             if st.button("Import an export file", key="compare-import"):
-                session.go("Run", part="History")
-            if st.button("Compare the runs of this scenario instead", type="primary", key="compare-instead"):
+                session.go("Runs")
+            if st.button("Compare this scenario's runs instead", type="primary", key="compare-instead"):
                 session.tick([])
                 st.rerun()
         st.stop()
     if len(chosen) < 2:
-        why = "These runs are of one policy. Run another policy on this scenario to compare them."
+        why = "All these runs use one policy. Run another policy on this scenario to compare them."
         parts.empty(why, "Go to Run", lambda: session.go("Run"), "compare-one")
         st.stop()
     return chosen
@@ -96,14 +96,14 @@ def _require_common_jobs(chosen: Sequence[Series], scenarios: Mapping[str, Scena
     with parts.mistakes_shown():
         workloads = {name: scenario.workload for name, scenario in scenarios.items()}
         check_same_workload([(name, jobs.content_hash, len(jobs)) for name, jobs in workloads.items()], common)
-    if not common or not st.toggle(f"Compare the {amount(common, 'common job')}", key="only-common"):
+    if not common or not st.toggle(f"Compare the {amount(common, 'job')} they share", key="only-common"):
         if st.button("Choose other runs", type="primary", key="compare-choose"):
             session.go("Run", part="History")
         st.stop()
 
 
 def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool) -> None:
-    """Show banners, sentence, ways on, the table, and the parts; ``is_same``: the runs are of the same jobs."""
+    """Show banners, sentence, next steps, the table, and the parts; ``is_same``: the runs are of the same jobs."""
     base, is_rented = chosen[0], scenario.cluster.free_slots
     only_common = bool(st.session_state.get("only-common"))
     numbers = runs_of.numbers_of(chosen)
@@ -124,12 +124,13 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     caveats = trust.caveats(scenario, [series.policy for series in chosen], resampled=comparison.basis.days > 0)
     premises = trust.premises(scenario, list(metrics.values()))
     parts.sentence(saved or compare_sentence(comparison), caveats, premises, key="compare")
-    _certainty(shown)
+    if numbers.futures is not None and not only_common:
+        futures_numbers.offer_missing(numbers.futures, "compare")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _choose_baseline(chosen)
         if is_same and any(done != common for done in completed.values()):
-            st.toggle(f"Only the {amount(common, 'job')} all runs completed", key="only-common",
-                      help="Means over unlike sets of jobs mislead; this compares the same jobs")  # fmt: skip
+            st.toggle(f"Only the {amount(common, 'job')} completed in every run", key="only-common",
+                      help="Averages over different sets of jobs mislead; this compares the same jobs")  # fmt: skip
         st.space("stretch")
         best = cheapest(costs) if saved else most_stars(comparison)
         _ways_on(base, next((series for series in chosen if series.label == best), base), scenario)
@@ -139,19 +140,11 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     for one in notes:
         st.markdown(f":gray[{one.text} {one.action}.]")
     tabs = tabs_of(shown, money_first=bool(saved))
-    part = st.segmented_control("Part", list(tabs), default=next(iter(tabs)), required=True, key="ctab",
+    part = st.segmented_control("Part", list(tabs), default=next(iter(tabs)), required=True, key="part",
                                 bind="query-params", label_visibility="collapsed")  # fmt: skip
     tabs[part](shown)
     if numbers.futures is not None and not only_common:
         futures_numbers.follow(numbers.futures)
-
-
-def _certainty(shown: Compared) -> None:
-    """Say once how sure the numbers are, and offer what is missing of them."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":gray[{capital(shown.comparison.interval_note)}.]", width="content")
-        if shown.numbers.futures is not None and not shown.only_common:
-            futures_numbers.offer_missing(shown.numbers.futures, "compare")
 
 
 def _choose_baseline(chosen: Sequence[Series]) -> None:
@@ -168,11 +161,11 @@ def _ways_on(base: Series, best: Series, scenario: Scenario) -> None:
     """Show the ways to What if, to the memo and to the run that is best."""
     more = what_if_form.more_nodes(scenario, 2)
     if st.button("What if: 2 more nodes" if more else "What if …", key="compare-whatif",
-                 help="Change nodes, demand and more under the baseline's policy"):  # fmt: skip
+                 help="Change nodes, demand and more, starting from the baseline"):  # fmt: skip
         what_if_state.open_about(base.run_ids[0], more)
-    if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
+    if st.button("Write memo", key="compare-memo", help="A one-page memo for decision makers: HTML, PPTX, XLSX"):
         session.go("Memo")
-    if st.button(f"Why? Open {best.label}", type="primary", key="compare-next", help="The result of this run"):
+    if st.button(f"Open {best.label}", type="primary", key="compare-next", help="See why: the details of this run"):
         session.look_at_run(best.run_ids[0])
         session.go("Run details", run=best.run_ids[0])
 
@@ -205,10 +198,10 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     headings[comparison.baseline] += " (B)"
     columns = len(comparison.names)
     records = [
-        {"Number": row.kpi.label} | {headings[cell.name]: _cell_words(row.kpi, cell, columns) for cell in row.cells}
+        {"Metric": row.kpi.label} | {headings[cell.name]: _cell_words(row.kpi, cell, columns) for cell in row.cells}
         for row in differ
     ]
-    alt = f"{count(len(differ))} numbers of {amount(len(comparison.names), 'policy', 'policies')}, with their ranges"
+    alt = f"{count(len(differ))} metrics of {amount(len(comparison.names), 'policy', 'policies')}, with their ranges"
     if columns > MOST_COLUMNS:
         st.dataframe(pd.DataFrame(records), hide_index=True, key="compare-table", alt=alt)
     else:
@@ -217,11 +210,13 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     folded = f" The same for all: {dollars(folded)}." if same else ""
     has_star = any(cell.best for row in differ for cell in row.cells)
     star = " ★ best; ties share the star." if has_star else ""
-    st.markdown(f":gray[(B) is the baseline of the words better and worse.{star}{folded}]")
+    st.markdown(
+        f":gray[{capital(comparison.interval_note)}. Better and worse are against the baseline (B).{star}{folded}]"
+    )
 
 
 def _repeats_wait(row: Row, comparison: Comparison) -> bool:
-    """Whether a row says of jobs that nobody stops what the wait says already."""
+    """Whether a row repeats the wait, as it does where no job is ever stopped."""
     wait = comparison.row({"not_running_p95": "wait_p95", "not_running_mean": "wait_mean"}.get(row.kpi.key, ""))
     return wait is not None and all(one.value == other.value for one, other in zip(row.cells, wait.cells, strict=True))
 

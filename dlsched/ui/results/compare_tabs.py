@@ -69,9 +69,9 @@ class Compared:
     def say_which(self) -> None:
         """Say of which future a chart is."""
         if self.numbers.basis.is_recorded:
-            st.markdown(":gray[Of the recorded month.]")
+            st.markdown(":gray[The recorded month.]")
         elif not self.is_exact:
-            st.markdown(f":gray[Of one future, number {self.seeds[0]}; the table above rests on all of them.]")
+            st.markdown(f":gray[Future {self.seeds[0]} only; the table above covers all futures.]")
 
 
 def colours_of(chosen: list[Series]) -> dict[str, str]:
@@ -89,7 +89,7 @@ def tabs_of(shown: Compared, *, money_first: bool) -> dict[str, Callable[[Compar
     """Return the parts that say something of these runs, in their order."""
     tabs: dict[str, Callable[[Compared], None]] = {
         "Savings": savings_tab, "Differences": differences, "Bounds": bounds_tab, "Distributions": distributions,
-        "Over time": over_time, "Who wins, who loses": who_wins, "What differs": settings_that_differ,
+        "Over time": over_time, "Who gains, who loses": who_wins, "What differs": settings_that_differ,
     }  # fmt: skip
     if shown.only_common or not shown.comparison.row("total_cost"):
         del tabs["Savings"]
@@ -119,7 +119,7 @@ def differences(shown: Compared) -> None:
                 )
             )
     if not changes:
-        st.info("The runs do not differ in these numbers.")
+        st.info("The runs do not differ in these metrics.")
         return
     chart = figures.forest(changes, colours_of(shown.chosen), charts.page_theme(), base)
     charts.show(chart, "forest")
@@ -155,7 +155,7 @@ def who_wins(shown: Compared) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox("Run", list(others), key="wins-run", width=200, help="Compared with the baseline")
         choice = winners_view.choose(groupings_of(facts), winners_view.quantities_of(facts), "wins")
-        hide = st.checkbox("Show names as A, B, C", key="wins-hide", help="Hides who is who, here and in the table")
+        hide = st.checkbox("Show names as A, B, C", key="wins-hide", help="Hides the names here and in the table")
     runs = [(base.run_of(seed), others[name].run_of(seed)) for seed in shown.seeds]
     pairs = [(loaders.jobs(before), loaders.jobs(after)) for before, after in runs]
     names, exact = (base.label, name), shown.is_exact
@@ -193,36 +193,34 @@ def bounds_tab(shown: Compared) -> None:
     """Show a chosen number of every run with the bound, over the draws that all of them have."""
     limits = limits_of(shown.chosen)
     if not limits:
-        st.info(
-            "No number of these runs has a bound that says something. Runs of an older version have none: run again."
-        )
+        st.info("No metric of these runs has a useful bound. Runs made by an older version have none; run them again.")
         return
     keys = [limit.key for limit in limits]
-    key = st.segmented_control("Number", keys, default=keys[0], required=True, key="bound-number",
-                               help="Numbers of which no policy can pass a known bound",
+    key = st.segmented_control("Metric", keys, default=keys[0], required=True, key="bound-number",
+                               help="Metrics with a limit that no policy can beat",
                                format_func=lambda key: limits[keys.index(key)].kpi.label)  # fmt: skip
     limit = limits[keys.index(str(key))]
     runs = limited_runs(limit, shown.told, exact=shown.is_exact)
     if not runs:
-        st.info(f"No run has {limit.kpi.label} in every future.")
+        st.info(f"No run has a value for {limit.kpi.label} in every future.")
         return
     word = "" if shown.is_exact else f", means over {shown.numbers.count} futures"
     chart = runs_and_bound(limit, runs, colours_of(shown.chosen), charts.page_theme(), word=word)
     charts.show(chart, "bound", caption=True)
-    notes = ["The line is proven: no policy gets past it, on these jobs and machines."]
+    notes = ["The line is proven: no policy can beat it with these jobs and machines."]
     if any(run.value.half_width for run in runs):
         notes.append(
-            "It is the mean of the bounds of the same futures. The whiskers are how sure a mean is: they may reach "
-            "past the line, no future does."
+            "It is the mean of the bounds over the same futures. The whiskers show the uncertainty of a mean: they may "
+            "cross the line, but no single future does."
         )
     if common_bound(runs) is None and len(runs) > 1:
-        notes.append("Runs that completed other jobs have other bounds, so each has a line of its own.")
+        notes.append("Runs that completed different jobs have different bounds, so each has its own line.")
     st.markdown(f":gray[{' '.join(notes)}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What the runs that have prices cost, and what each saves against each other."""
+    """What the runs that have prices cost, and what each saves against the others."""
 
     runs: list[RunCost]
     savings: Savings
@@ -241,13 +239,13 @@ def savings_tab(shown: Compared) -> None:
     """Show total costs in their parts with the bound, and what each run saves against each other."""
     costs = costs_of(shown)
     if not costs:
-        st.info("Fewer than two of these runs have a price for every machine, so no saving can be told.")
+        st.info("Savings need at least two runs with a price for every machine.")
         return
     charts.show(cost_split(costs.runs, charts.page_theme()), "costs", caption=True)
     st.subheader("Cost difference, row vs. column", anchor=False)
     alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
     st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)
-    colours = "" if shown.is_exact else " Blue saves, orange costs more, grey: the futures do not tell the two apart."
+    colours = "" if shown.is_exact else " Blue saves, orange costs more, grey: too close to call."
     of = "of the recorded month" if shown.numbers.basis.is_recorded else capital(shown.comparison.interval_note)
     st.markdown(
         f":gray[Share of the other policy's total cost, machines and lateness, {of}. A saving is positive.{colours}]"
@@ -255,7 +253,7 @@ def savings_tab(shown: Compared) -> None:
 
 
 def saving_table(costs: Costs) -> pd.DataFrame:
-    """Return run x other run in markdown: blue saves, orange costs more, grey not to be told."""
+    """Return run x other run in markdown: blue saves, orange costs more, grey too close to call."""
     names = [cost.name for cost in costs.runs]
     return pd.DataFrame(
         [

@@ -1,4 +1,4 @@
-"""The part Calibration of the page Workload: recorded starts against replayed ones, and how far to trust what-ifs."""
+"""The part Calibration of the page Jobs: recorded starts against replayed ones, and how far to trust what-ifs."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def part(scenario: Scenario) -> dict[str, DeltaGenerator]:
         return places
     with st.container(border=True):
         st.markdown(
-            "This trace has recorded starts. Replay its jobs under some policies and see how near the waits come to "
-            "the recorded ones: that says how far to trust a what-if."
+            "This trace has recorded start times. Replay its jobs under some policies and see how close the simulated "
+            "waits come to the recorded ones: that tells you how far to trust a what-if."
         )
         _form(scenario, default_policies(scenario), busy=bool(statuses))
     return places
@@ -72,8 +72,8 @@ def _form(scenario: Scenario, ticked: Sequence[str], *, busy: bool) -> None:
             "Policies", offered, default=[key for key in ticked if key in offered],
             format_func=lambda key: find(key).label,
             key=f"calibration-policies-{scenario.content_hash[:8]}", max_selections=12,
-            help="The rule of the recording is not in the trace; those offered have what they need here. "
-            "They run with their default parameters on the scenario's cluster.",
+            help="The trace does not say which policy was in use. The policies offered have all the data they need; "
+            "they run with default parameters on the scenario's cluster.",
         )  # fmt: skip
         words = _button_words(scenario, policies) if policies else "Choose a policy"
         if st.button(words, key="calibration-compute", disabled=busy or not policies):
@@ -99,14 +99,14 @@ def _answer(shown: Shown[CalibrationSpec, Calibration], scenario: Scenario) -> N
         policy = st.selectbox(
             "Policy", [replay.policy for replay in answer.replays], key=f"calibration-policy-{tag}", width=240,
             index=[replay.policy for replay in answer.replays].index(answer.nearest),
-            format_func=lambda key: answer.of(key).label, help="The nearest to the record is shown first",
+            format_func=lambda key: answer.of(key).label, help="The closest to the recording comes first",
         )  # fmt: skip
         by = st.segmented_control(
             "Groups by", answer.groupings, default=answer.default_by, required=True, key=f"calibration-by-{tag}",
             format_func=lambda key: GROUPING_WORDS[key].capitalize() if key != "gpus" else "GPUs",
-            help="First the one whose groups differ most in how far the nearest replay is off (adjusted R²)",
+            help="First the grouping that best explains where the closest replay is off (adjusted R²)",
         )  # fmt: skip
-        why = "The trace does not say on which machines it was recorded; the replay has these."
+        why = "The trace does not say which machines it was recorded on; the replay uses these."
         chips([*(Premise(one.words, why, "Cluster") for one in default_cluster), *ASSUMPTIONS], "calibration")
     replay = answer.of(policy)
     words.markdown(f"**{safe(sentence(answer, policy, by), 600)}**")

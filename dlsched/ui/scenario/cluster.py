@@ -1,4 +1,4 @@
-"""The Cluster page: what the cluster is, its pools and events as tables and back, free slots, saving."""
+"""The Cluster page: what the cluster is, its node types and events as tables and back, rented machines, saving."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FIXED, FREE = "Owned nodes", "Rent on demand"
 MOST_NODES = 100_000
 MEANING = {
     FIXED: "These nodes are always on, unless scheduled otherwise below.",
-    FREE: "Up to so many machines at once; the policy chooses which types to rent, and when.",
+    FREE: "The policy chooses which machines to rent, and when, up to this many at a time.",
 }
 
 
@@ -87,8 +87,8 @@ def _standing(scenario: Scenario, shown: Tables, unsaved: bool) -> str:
         return ":violet[Not saved yet: runs still use the cluster as it was.]"
     default = next((one for one in scenario.assumptions if one.is_about_default_cluster), None)
     if default is not None:
-        return f"{safe(default.words, 300)}. Change it below, or go on with it."
-    return ":gray[Saved. A change below shows its effect at once, and becomes a new version when you save it.]"
+        return f"{safe(default.words, 300)}. Change it below, or continue with it."
+    return ":gray[Saved. Changes below show their effect at once; saving them makes a new version.]"
 
 
 def _cards(cluster: Cluster, load: float, scarce: tuple[str, str, str] | None) -> list[tuple[str, str, str]]:
@@ -99,16 +99,16 @@ def _cards(cluster: Cluster, load: float, scarce: tuple[str, str, str] | None) -
         return [
             ("Machines, up to", count(cluster.slots), "Machines that may be rented at once."),
             ("Machine types", count(len(cluster.catalogue)), "Types the policy may rent."),
-            ("Most GPUs", count(most), "All of them of the largest type."),
-            ("Cheapest GPU-hour", least, "Price of one GPU for an hour, of the cheapest type to choose from."),
+            ("Most GPUs", count(most), "If all machines are of the largest type."),
+            ("Cheapest GPU-hour", least, "Price of one GPU for an hour with the cheapest type."),
         ]  # fmt: skip
     hourly = cluster.usd_per_h
     why = (
-        "Some node type has no price: costs are unknown, not 0."
+        "A node type has no price: costs are unknown, not 0."
         if hourly is None
-        else "All nodes together, while they are up."
+        else "All nodes together, while they are available."
     )
-    why_load = "GPU time asked for over GPU time available while jobs arrive. Above 100% the queue only grows."
+    why_load = "GPU time requested divided by GPU time available while jobs arrive. Above 100% the queue keeps growing."
     return [
         ("Nodes", count(cluster.num_nodes), "Nodes of all types."),
         ("GPUs", count(cluster.num_gpus), "GPUs of all nodes."),
@@ -136,7 +136,7 @@ def fixed(current: Scenario) -> Tables:
     with nodes_at:
         _nodes(pools_key, pools)
     picture = st.container()
-    st.markdown("**Capacity over time** (optional): nodes that arrive, leave, are maintained, or fail")
+    st.markdown("**Capacity over time** (optional): nodes that are added, removed, maintained or fail")
     events = tables.editor(
         events_frame(before), events_key, EVENT_COLUMNS, alt="Events: what happens to which nodes on which day"
     )
@@ -193,9 +193,9 @@ def _add_type(key: str, start: object) -> None:
     mine = price_lists.own()
     offers = {vm.name: vm for vm in to_vm_types(chosen(mine, [offer.name for offer in mine.offers]))}
 
-    with st.popover("Add a machine type", help="Types and prices of your catalogue; change them in the table"):
+    with st.popover("Add a machine type", help="Types from your price list; edit them in the table"):
         dates = sorted({f"{offer.source or 'no source'}, {offer.as_of or 'no date'}" for offer in mine.offers})
-        st.markdown(f":gray[From your catalogue: {safe('; '.join(dates), 300)}.]")
+        st.markdown(f":gray[From your price list: {safe('; '.join(dates), 300)}.]")
         _to_catalogue("edit-catalogue-pools")
         name = st.selectbox("Machine type", list(offers), key="vm-example", format_func=lambda n: _priced(offers[n]))
         nodes = st.number_input("Nodes", 1, 10_000, 1, key="vm-example-nodes")
@@ -210,7 +210,7 @@ def _priced(vm: VmType) -> str:
 
 def _to_catalogue(key: str) -> None:
     with st.container(key=key):
-        st.page_link(SCRIPTS["Prices"], label="Edit in Catalogue", query_params=session.url_params())
+        st.page_link(SCRIPTS["Prices"], label="Edit on Prices", query_params=session.url_params())
 
 
 def free(current: Scenario) -> Tables:
@@ -225,17 +225,17 @@ def free(current: Scenario) -> Tables:
     )  # fmt: skip
     label = middle.selectbox(
         "Types and prices from", list(lists), key=f"list-{key}", persist_state="session",
-        help="Prices are frozen into the scenario when it is saved: a later change of a list changes no run",
+        help="Prices are copied into the scenario when it is saved; later changes to the list affect no run",
         format_func=lambda name: f"{name}: {amount(len(lists[name]), 'type')}",
     )  # fmt: skip
     offers = {vm.name: vm for vm in lists[label]}
     names = right.multiselect(
         "Machine types to choose from", list(offers), list(offers), key=f"types-{key}-{label}", persist_state="session",
-        help="Those that the policy may rent", format_func=lambda name: _priced(offers[name]),
+        help="Types the policy may rent", format_func=lambda name: _priced(offers[name]),
     )  # fmt: skip
     _to_catalogue("edit-catalogue")
     if not names:
-        none = InputError("machine types", "none is chosen, so nothing can be rented", "Choose at least one")
+        none = InputError("machine types", "none is selected, so nothing can be rented", "Choose at least one")
         return Tables(None, mistake=none)
     try:
         made = Cluster(
@@ -253,8 +253,10 @@ EVENTS = ("arrives", "leaves", "maintenance", "fails")
 _number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
 POOL_COLUMNS: Mapping[str, Any] = {
     "vm": _text("Machine type", max_chars=80, help="Name of the machine type; the same name is the same type"),
-    "nodes": _number("Nodes", min_value=0, max_value=MOST_NODES, step=1, default=1, help="How many of them"),
-    "gpu type": _text("GPU", max_chars=80, help="GPU type; jobs that demand a type look at this"),
+    "nodes": _number(
+        "Nodes", min_value=0, max_value=MOST_NODES, step=1, default=1, help="Number of nodes of this type"
+    ),
+    "gpu type": _text("GPU", max_chars=80, help="GPU type, matched against jobs that require one"),
     "gpus": _number("GPUs each", min_value=0, max_value=1024, step=1, default=8, help="GPUs of one node"),
     "cpus": _number("CPUs each", min_value=0.0, help="CPU cores of one node; empty = not a limit"),
     "mem_gib": _number("GiB each", min_value=0.0, help="Memory of one node; empty = not a limit"),
@@ -265,14 +267,14 @@ POOL_COLUMNS: Mapping[str, Any] = {
 EVENT_COLUMNS: Mapping[str, Any] = {
     "what": st.column_config.SelectboxColumn(
         "What", options=list(EVENTS),
-        help="arrives: available from that day on. leaves: gone from that day on. "
-        "maintenance: away, known before. fails: away, a surprise.",
+        help="arrives: available from that day. leaves: removed from that day. "
+        "maintenance: down, announced. fails: down, unannounced.",
     ),
-    "first node": _number("First node", min_value=0, step=1, help="Nodes count through the types from 0"),
-    "nodes": _number("Nodes", min_value=1, step=1, default=1, help="That node and the next ones"),
+    "first node": _number("First node", min_value=0, step=1, help="Nodes are numbered from 0 across all types"),
+    "nodes": _number("Nodes", min_value=1, step=1, default=1, help="This node and the following ones"),
     "from day": _number("Day", min_value=0.0, help="Days from the first job: day 26, 08:43 is 26.363"),
     "to day": _number("Until day", min_value=0.0, help="For maintenance and failures; empty = for good"),
-    "billed": st.column_config.CheckboxColumn("Billed while away", default=False, help="Paid for all the same"),
+    "billed": st.column_config.CheckboxColumn("Billed while down", default=False, help="Also billed while it is down"),
 }  # fmt: skip
 _COLUMN_OF = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
 """Field of the model -> column of the pools table, where they differ."""
@@ -406,11 +408,11 @@ def _absences(record: dict[Any, Any], where: str, num_nodes: int) -> list[Absenc
 def _check_nodes(where: str, first: int, nodes: int, num_nodes: int) -> None:
     if nodes < 1 or first < 0:
         cell = tables.place(where, "nodes" if nodes < 1 else "first node", EVENT_COLUMNS)
-        raise InputError(cell, "is too small", "Nodes count from 0, and at least one is away")
+        raise InputError(cell, "is too small", "Nodes are numbered from 0, and at least one must be affected")
     if first + nodes > num_nodes:
         last = num_nodes - 1
         why = f"names node {count(first + nodes - 1)}, but there are {amount(num_nodes, 'node')}: 0 to {count(last)}"
-        raise InputError(tables.place(where, "first node", EVENT_COLUMNS), why, "Name a node that there is")
+        raise InputError(tables.place(where, "first node", EVENT_COLUMNS), why, "Name an existing node")
 
 
 def _span(where: str, cause: str, day: float, until: float | None) -> tuple[float, float | None]:
@@ -421,7 +423,11 @@ def _span(where: str, cause: str, day: float, until: float | None) -> tuple[floa
     if cause == "arrives":
         if start_s == 0:
             why = "a node that arrives must come after day 0"
-            raise InputError(tables.place(where, "from day", EVENT_COLUMNS), why, "Delete the row: the node is there")
+            raise InputError(
+                tables.place(where, "from day", EVENT_COLUMNS),
+                why,
+                "Delete the row: the node is available from the start",
+            )
         return 0.0, start_s
     if cause == "leaves":
         return start_s, None

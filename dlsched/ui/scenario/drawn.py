@@ -1,4 +1,4 @@
-"""Kinds of jobs to draw on the page Workload: a form each, from the fields of its specification; nothing is saved."""
+"""Kinds of jobs to draw on the page Jobs: a form each, from the fields of its specification; nothing is saved."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DrawForm(Generic[Spec]):
             )
             seed = st.number_input(
                 "Seed", 0, 10**6, 1, key=f"{self.key}-seed", persist_state="session", width=row_width("Seed"),
-                help="Another seed draws other jobs of the same kind",
+                help="Another seed draws different jobs of the same kind",
             )  # fmt: skip
         return values, int(seed)
 
@@ -79,16 +79,16 @@ def generate(current: Scenario) -> Scenario:
     label = st.segmented_control(
         "Kind of jobs", (job_mix.LABEL, *(form.label for form in FORMS)), default=job_mix.LABEL, required=True,
         key=KIND_KEY, persist_state="session",
-        help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
-        "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each; "
-        "or jobs of workers and parameter servers that a full cluster lets in or not, at once or slot by slot",
+        help="Job mix: classes of jobs on the current cluster. GPU as a service: jobs with due dates for rented "
+        "machines. Training jobs and elastic training: jobs that run faster on more nodes. Parameter-server jobs and "
+        "jobs that book machines: workers and parameter servers that a full cluster admits or rejects",
     )  # fmt: skip
     chosen = next((form for form in FORMS if form.label == label), None)
     return job_mix.generate(current) if chosen is None else chosen.ask(chosen, current)
 
 
 def open_form(form: DrawForm[Any]) -> None:
-    """Open the page Workload at the form of a kind."""
+    """Open the page Jobs at the form of a kind."""
     st.session_state[KIND_KEY] = form.label
     session.go("Jobs", source="Generate")
 
@@ -112,7 +112,7 @@ def _ask(form: DrawForm[Any], current: Scenario) -> Scenario:
 # ---- GPU as a service --------------------------------------------------------------------------------
 
 RATES = {
-    "exponential": "Base", "low": "Low", "mixed": "High and low in turn", "high450": "High", "high": "Very high",
+    "exponential": "Base", "low": "Low", "mixed": "Alternating high and low", "high450": "High", "high": "Very high",
 }  # fmt: skip
 _number = st.column_config.NumberColumn
 COLUMNS: Mapping[str, Any] = {
@@ -120,16 +120,16 @@ COLUMNS: Mapping[str, Any] = {
     "share": _number("Share", min_value=0.0, default=1.0, help="Of the jobs, on any scale; 0 = left out"),
     "parallel": _number(
         "Speeds up (%)", min_value=0.0, max_value=100.0, default=90.0,
-        help="Share of the run time that more GPUs divide; the rest stays",
+        help="Share of the run time that shrinks with more GPUs; the rest is fixed",
     ),
     "m60_ratio": _number(
         "M60 time (x)", min_value=0.0, default=1.0, help="Run time on an M60 over run time on a K80"
     ),
     "low": _number(
-        "One K80, from (h)", min_value=0.0, default=40.0, help="Least run time on one K80, hours, drawn evenly"
+        "One K80, from (h)", min_value=0.0, default=40.0, help="Shortest run time on one K80 in hours; drawn uniformly"
     ),
     "high": _number(
-        "One K80, to (h)", min_value=0.0, default=160.0, help="Largest run time on one K80, hours, drawn evenly"
+        "One K80, to (h)", min_value=0.0, default=160.0, help="Longest run time on one K80 in hours; drawn uniformly"
     ),
 }  # fmt: skip
 TABLE = pd.DataFrame(
@@ -146,8 +146,8 @@ def _ask_service(form: DrawForm[GpuaasSpec], current: Scenario) -> Scenario:
         alt="Applications: share of the jobs, speed laws, run time",
     )  # fmt: skip
     st.markdown(
-        ":gray[Run time with g GPUs = run time with one x (rest + share that speeds up / g). "
-        "How long jobs run is assumed; replace it by yours.]"
+        ":gray[Run time on g GPUs = run time on one x (fixed share + share that speeds up / g). "
+        "The run times are assumptions; replace them with your own.]"
     )
     used = [_application(row, record) for row, record in tables.filled_rows(table) if record["share"] != 0]
     if not used:
@@ -160,8 +160,8 @@ def _rate(nodes: int) -> str:
     return st.radio(
         "How fast jobs come", list(RATES), key="service-rate", persist_state="session", horizontal=True,
         format_func=RATES.__getitem__, captions=[f"one every {gaps[rate]}" for rate in RATES],
-        help="In the mean, for so many nodes; gaps are exponential. As in the path-relinking study, whose rates are "
-        "fitted to the numbers of jobs it reports at once",
+        help="Mean arrival rate for this number of nodes; gaps are exponential. As in the path-relinking study: rates "
+        "are fitted to the numbers of concurrent jobs it reports",
     )  # fmt: skip
 
 
@@ -187,9 +187,9 @@ def _ask_stream(form: DrawForm[StreamSpec], current: Scenario) -> Scenario:
     values, seed = form.fields()
     spec = form.checked(values)
     st.markdown(
-        f"Alone on one node a job runs **{duration(mean_alone_s(spec))}** in the mean; "
-        f"one comes every **{duration(mean_gap_s(spec))}** in the mean. "
-        "On several nodes, one is the parameter server."
+        f"On one node a job takes **{duration(mean_alone_s(spec))}** on average; "
+        f"one arrives every **{duration(mean_gap_s(spec))}** on average. "
+        "On several nodes, one of them is the parameter server."
     )
     widths = [nodes for nodes in SHOWN_NODES if nodes <= spec.nodes]
     rows = []
@@ -210,9 +210,9 @@ def _ask_stream(form: DrawForm[StreamSpec], current: Scenario) -> Scenario:
 TRACE, OWN = "Synthetic trace", "Jobs of the scenario"
 ON_NODES = ", whole nodes"
 VARIANT_LABELS = {
-    "baseline": "nothing (as in the base case)",
+    "baseline": "nothing (base case)",
     "estimates": "estimates off by up to 10%",
-    "mishaps": "estimates, 15% bug jobs, 10% cancelled",
+    "mishaps": "estimates, 15% of jobs crash, 10% are cancelled",
     "delay": "starts and scale-ups take 15 s",
 }
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -222,14 +222,14 @@ def _ask_elastic(form: DrawForm[ModelArtsSpec], current: Scenario) -> Scenario:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = st.segmented_control(
             "Which jobs", (TRACE, OWN), default=TRACE, required=True, key="elastic-source", persist_state="session",
-            help="Drawn with the published statistics of the study's private trace, or those of the scenario as if "
-            "they ran on whole nodes of 8 GPUs",
+            help="Drawn from the published statistics of the study's private trace, or the scenario's own jobs on "
+            "whole nodes of 8 GPUs",
         )  # fmt: skip
         if source == TRACE:
             variant = st.selectbox(
                 "What goes wrong", list(VARIANT_LABELS), key="elastic-variant", persist_state="session", width=300,
                 format_func=VARIANT_LABELS.__getitem__,
-                help="Sets the rules of the simulation as in the study: its Figs. 9 to 12, 13, 14 and 15",
+                help="Sets the simulation rules of the study's Figs. 9 to 12, 13, 14 and 15",
             )  # fmt: skip
     if source == TRACE:
         values, seed = form.fields()
@@ -239,9 +239,9 @@ def _ask_elastic(form: DrawForm[ModelArtsSpec], current: Scenario) -> Scenario:
     hours = node_hours_of(made)
     busy = hours / (arrival_window_s(made.workload) / HOUR_S)
     st.markdown(
-        f"On one node each, the jobs take **{number(hours)} node-hours**: as much as **{number(busy)} nodes** "
-        f"do while jobs arrive; there are {made.cluster.num_nodes:,}. Twice the nodes make a job 1.6 times as fast: "
-        "2.56 on 4 nodes, 6.55 on 16."
+        f"On one node each, the jobs need **{number(hours)} node-hours**, which would keep **{number(busy)} nodes** "
+        f"busy while jobs arrive; the cluster has {made.cluster.num_nodes:,}. Doubling the nodes makes a job 1.6 times "
+        "as fast: 2.56 times on 4 nodes, 6.55 times on 16."
     )
     return made
 
@@ -257,8 +257,8 @@ def _on_whole_nodes(form: DrawForm[ModelArtsSpec], current: Scenario) -> Scenari
         others = set(form.spec.model_fields) - {"max_nodes"}
         most = model_fields(form.spec, form.key, hidden=others, choices=form.choices, in_row=True)["max_nodes"]
     st.markdown(
-        f"Jobs of **{safe(current.name)}**: GPUs become whole nodes of 8, rounded up to a power of two. A job runs on "
-        "the nodes it asks for as long as before; on others as the law below says."
+        f"Jobs of **{safe(current.name)}**: GPUs become whole nodes of 8, rounded up to a power of two. On the "
+        "nodes it requests, a job runs as long as before; on other numbers, the law below applies."
     )
     name = current.name if current.name.endswith(ON_NODES) else current.name + ON_NODES
     return on_whole_nodes(current, nodes, most).replace(name=name)
@@ -274,7 +274,7 @@ def _ask_slotted(form: DrawForm[SlottedJobsSpec], current: Scenario) -> Scenario
         "Arrivals", list(ARRIVALS), default="drawn", required=True, key="slotted-arrivals", persist_state="session",
         format_func=ARRIVALS.__getitem__,
         help="As the current jobs: the time from the first to the last job of the current scenario is scaled to "
-        "the slots; the jobs are then fixed, and every draw has the same",
+        "the slots; the jobs are then fixed, and every future has the same",
     )  # fmt: skip
     values, seed = form.fields()
     spec = form.checked(values)

@@ -20,15 +20,19 @@ def _by(rule: FillRule) -> Callable[[Scenario], Scenario]:
 
 
 OFFERS: dict[Need, tuple[str, str, Callable[[Scenario], Scenario]]] = {
-    Need.DUE: ("Add example due dates", "submission + 1 to 3 times the fastest run time, drawn evenly", _by(DueRule())),
-    Need.WEIGHT: ("Add example costs of lateness", "$1 per GPU for each hour late", _by(WeightRule())),
+    Need.DUE: (
+        "Add example due dates",
+        "submission + 1 to 3 times the shortest run time, drawn uniformly",
+        _by(DueRule()),
+    ),
+    Need.WEIGHT: ("Add example lateness costs", "$1 per GPU for each hour late", _by(WeightRule())),
     Need.PRICE: (
         "Set example prices",
-        f"${EXAMPLE_USD_PER_GPU_H:.2f} per GPU-hour, an example and not a quote",
+        f"${EXAMPLE_USD_PER_GPU_H:.2f} per GPU-hour; an example, not a quote",
         fill_prices,
     ),
     Need.PRIORITY: ("Add example priorities", "smaller jobs first", _by(PriorityRule())),
-    Need.USER: ("Add example users", "8 made-up users, drawn evenly", _by(UserRule())),
+    Need.USER: ("Add example users", "8 made-up users, drawn uniformly", _by(UserRule())),
 }
 
 

@@ -1,4 +1,4 @@
-"""Generate jobs on the Workload page: arrivals, classes, seed; what is typed is drawn at once, nothing is saved."""
+"""Generate jobs on the page Jobs: arrivals, classes, seed; what is typed is drawn at once, nothing is saved."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ COLUMNS: Mapping[str, Any] = {
     "share": _number("Share", min_value=0.0, default=10.0, help="On any scale; 0 = left out"),
     "gpus": _text("GPUs", default="1", help="GPU counts to choose from, equally likely: 1, 2, 4"),
     "run time": st.column_config.SelectboxColumn(
-        "Run time", options=list(DURATIONS), default="lognormal", help="Distribution; or theirs"
+        "Run time", options=list(DURATIONS), default="lognormal", help="Distribution of run times"
     ),
     "median min": _number(
-        "Median (min)", min_value=0.0, default=60.0, help="Half run shorter; for Pareto the shortest time"
+        "Median (min)", min_value=0.0, default=60.0, help="Half of the jobs run for less; for Pareto, the shortest time"
     ),
-    "p90 min": _number("p90 (min)", min_value=0.0, default=240.0, help="Nine of ten run shorter (lognormal)"),
-    "users": _text("Users", help="Names separated by commas; empty = nobody named"),
+    "p90 min": _number("p90 (min)", min_value=0.0, default=240.0, help="Nine of ten jobs run for less (lognormal)"),
+    "users": _text("Users", help="Names separated by commas; empty = no users"),
     "due from x": _number(
         "Due from (x)", min_value=0.0, help="Due = submission + at least this multiple of the run time"
     ),
     "due to x": _number(
-        "Due to (x)", min_value=0.0, help="… and at most this multiple; empty = no due times"
+        "Due to (x)", min_value=0.0, help="… and at most this multiple; empty = no due dates"
     ),
 }  # fmt: skip
 _COLUMN_OF = {
@@ -88,19 +88,19 @@ def generate(current: Scenario) -> Scenario:
     if has_gpus:
         rate = second.number_input(
             "Load (%)", 1, 1000, 85, key="gen-load", persist_state="session",
-            help="GPU time that these jobs ask for over GPU time of the cluster while they arrive; arrivals are scaled "
-            "to it. Jobs of another seed ask for somewhat more or less.",
+            help="GPU time these jobs request divided by the cluster's GPU time while they arrive; arrivals are scaled "
+            "to match. Another seed gives a slightly different load.",
         )  # fmt: skip
     else:
         rate = second.number_input("Jobs per hour", 0.01, 1e6, 5.0, key="gen-rate", persist_state="session",
-                                   help="The cluster has no fixed GPUs to take a load of")  # fmt: skip
+                                   help="The cluster has no owned GPUs, so load is undefined")  # fmt: skip
     pattern = third.selectbox("Arrivals", list(PATTERNS), index=1, key="gen-pattern", persist_state="session",
-                              help="When jobs come; the last two take the jobs of the current scenario")  # fmt: skip
+                              help="When jobs arrive; the last two copy the current scenario")  # fmt: skip
     seed = fourth.number_input("Seed", 0, 10**6, 7, key="gen-seed", persist_state="session",
-                               help="Another seed draws other jobs of the same mix")  # fmt: skip
+                               help="Another seed draws different jobs from the same mix")  # fmt: skip
     late = fifth.number_input(
         "Lateness ($/h)", 0.0, 1e6, 5.0, key="gen-late", persist_state="session",
-        help="Planning weight of each hour a job is late; 0 = none",
+        help="Planning cost of each hour a job is late; 0 = none",
     )  # fmt: skip
     table = tables.editor(CLASSES, "gen-classes", COLUMNS, alt="Classes of jobs: share, GPUs, run time, due time")
     spec = spec_of(table, int(jobs), PATTERNS[pattern], float(late), current)

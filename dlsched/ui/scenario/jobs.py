@@ -46,12 +46,13 @@ LABELS = {
     "recorded_start_s": "Recorded start (s)", "recorded_end_s": "Recorded end (s)",
     "disk_gib_per_worker": "Disk per worker (GiB)", "servers": "Parameter servers",
     "cpus_per_server": "CPUs per server", "mem_gib_per_server": "Memory per server (GiB)",
-    "disk_gib_per_server": "Disk per server (GiB)", "workers_per_server": "Most workers per server",
+    "disk_gib_per_server": "Disk per server (GiB)", "workers_per_server": "Max. workers per server",
     "limit_gpus": "Limit (GPUs)", "limit_cpus": "Limit (CPUs)", "limit_mem_gib": "Limit, memory (GiB)",
     "limit_disk_gib": "Limit, disk (GiB)", "batch_s": "Step: shared part (s)", "step_s": "Step: fixed part (s)",
     "transfer_s": "Step: transfers (s)", "worker_overhead_s": "Step: per worker (s)",
     "server_overhead_s": "Step: per server (s)", "spread_s": "Step: on several nodes (s)",
-    "utility_1": "Worth at once", "utility_2": "Worth: fall (1/unit)", "utility_3": "Worth: half left after (units)",
+    "utility_1": "Value if done at once", "utility_2": "Value: decay (1/unit)",
+    "utility_3": "Value: half left after (units)",
 }  # fmt: skip
 STEPS = "Training steps"
 """Heading of the work of jobs with parameter servers."""
@@ -76,8 +77,8 @@ def on_cluster(
     chosen = st.selectbox(
         "On which cluster", list(offers), key=f"on-{source}-{first}", index=list(offers).index(first),
         format_func=lambda key: f"{offers[key][0]}: {_size_and_load(made, offers[key][1])}",
-        help="The default is the smallest number of 8-GPU nodes that fits the widest job at load 0.7. "
-        "Whatever you choose can be changed on the page Cluster.",
+        help="The default is the smallest number of 8-GPU nodes that fits the largest job at a load of at most 70%. "
+        "You can change it on the page Cluster.",
     )  # fmt: skip
     if chosen == "default":
         return made
@@ -97,9 +98,9 @@ def on_which_cluster(shown: Scenario, base: Scenario, *, is_new: bool) -> None:
         whose = "the new cluster" if is_new else f"the cluster of “{safe(base.name)}”"
     with st.container(horizontal=True, vertical_alignment="center", key="on-which-cluster"):
         words = _size_and_load(shown, shown.cluster)
-        st.markdown(f"These jobs go on **{whose}**: {words}.", width="content")
+        st.markdown(f"These jobs run on **{whose}**: {words}.", width="content")
         if not is_new and st.button("Another cluster…", key="another-cluster", type="tertiary",
-                                    help="Its size is asked for, then come the jobs for it"):  # fmt: skip
+                                    help="Enter its size first, then its jobs"):  # fmt: skip
             new_scenario.dialog()
 
 
@@ -121,6 +122,7 @@ def profile(scenario: Scenario) -> None:
     jobs, cluster = in_seconds(scenario), scenario.cluster
     fit = fit_of(jobs, cluster, scenario.options.placement)
     median, widest = float(np.median(jobs.work)), float(jobs.gpus.max())
+    largest = amount(int(widest), "GPU") if widest.is_integer() else f"{number(widest)} GPUs"
     load = None if np.isnan(fit.load) else fit.load
     warnings = cautions(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
     guard_rails([caution for caution in warnings if caution.level != "info"])
@@ -135,8 +137,8 @@ def profile(scenario: Scenario) -> None:
     cards([
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
         scarcest_card(scenario) or _load_card(load, cluster),
-        ("Run time, median", duration(median), "Half of the jobs run shorter, at the width they ask for."),
-        ("Largest job", f"{number(widest)} {'GPU' if widest == 1 else 'GPUs'}", "GPUs of the largest job."),
+        ("Run time, median", duration(median), "Half of the jobs run for less, on the GPUs they request."),
+        ("Largest job", largest, "GPUs of the largest job."),
     ])  # fmt: skip
     if jobs.has_servers:
         st.markdown(servers_words(scenario))
@@ -149,8 +151,8 @@ def profile(scenario: Scenario) -> None:
 
 def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
     if load is None:
-        return ("Load", share(load), "Load needs fixed nodes with GPUs; here the policy rents the machines.")
-    why = "GPU time asked for over GPU time of the cluster while jobs arrive; CPUs, memory and disk do not count."
+        return ("Load", share(load), "Load is defined for owned nodes with GPUs; here the policy rents the machines.")
+    why = "GPU time requested divided by the cluster's GPU time while jobs arrive; CPUs, memory and disk do not count."
     return ("Load", share(load), f"{why} Cluster: {amount(cluster.num_gpus, 'GPU')}.")
 
 
@@ -191,7 +193,7 @@ def import_counts(scenario: Scenario) -> None:
     with st.container(border=True, gap="small"):
         st.markdown("**Import check**")
         if scenario.generator is not None:
-            st.markdown("These jobs are drawn from a mix: nothing was read, so nothing was dropped or repaired.")
+            st.markdown("These jobs were generated, not read from a file.")
         elif not read.get("rows"):
             st.markdown("What was dropped or repaired when these jobs were read is not known.")
         else:
@@ -200,7 +202,7 @@ def import_counts(scenario: Scenario) -> None:
                 f"repaired {count(read.get('repaired', 0))}, dropped {count(read.get('dropped', 0))}."
             )
         if not scenario.workload.has_recorded_starts:
-            st.markdown("They have no recorded starts, so a replay cannot be compared with what happened.")
+            st.markdown("They have no recorded start times, so a replay cannot be compared with what happened.")
 
 
 def _findings(title: str, findings: list[Finding]) -> None:

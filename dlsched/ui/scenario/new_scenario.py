@@ -1,4 +1,4 @@
-"""A new scenario: its cluster is asked for first and kept in the address of the page Workload, then come its jobs."""
+"""A new scenario: its cluster is asked for first and kept in the address of the page Jobs, then come its jobs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dlsched.workload.prices.price_list import price_notes
 NAME, NODES, GPUS, KIND, USD = "name", "nodes", "gpus", "gpu", "usd"
 """Parameters of the address: name, nodes, GPUs of a node, type of GPU, $ per GPU-hour."""
 USUAL_CLUSTER = {NODES: "8", GPUS: "8", KIND: "A100", USD: "2.1"}
-WAYS = (("Generate", "Generate jobs"), ("Upload", "Upload a log"), ("Sample", "Take a sample"))
-"""Source of jobs on the page Workload -> its button."""
+WAYS = (("Generate", "Generate jobs"), ("Upload", "Upload a log"), ("Sample", "Use a sample"))
+"""Source of jobs on the page Jobs -> its button."""
 
 
 @st.dialog("New scenario", width="medium")
 def dialog() -> None:
-    """Ask for the cluster, then open the page Workload at one of the ways to jobs."""
+    """Ask for the cluster, then open the page Jobs at one of the ways to jobs."""
     asked = st.query_params.to_dict()
     before = (cluster_of(asked) or cluster_of(USUAL_CLUSTER) or Cluster()).pools[0]
     was, was_usd = (before.vm.gpu_type, before.vm.gpus), before.vm.usd_per_h
@@ -35,14 +35,14 @@ def dialog() -> None:
     gpus = gpus_at.number_input("GPUs per node", 1, 1024, before.vm.gpus, key="new-gpus")
     kinds = list(dict.fromkeys([vm.gpu_type for vm in vm_examples() if vm.gpus] + [before.vm.gpu_type]))
     kind = kind_at.selectbox("GPU", kinds, kinds.index(before.vm.gpu_type), key="new-gpu", accept_new_options=True,
-                             help="Jobs that ask for a type look at this; another one can be typed in")  # fmt: skip
+                             help="Matched against jobs that require a GPU type; you can type another one")  # fmt: skip
     start_usd = _example_usd(str(kind), int(gpus))
     if (kind, gpus) == was:
         start_usd = None if was_usd is None else was_usd / before.vm.gpus
     usd = usd_at.number_input(
         dollars("$ per GPU-hour"), 0.0, 1e6, start_usd,
         format="%.2f", placeholder="not known", key=f"new-usd-{kind}-{gpus}",
-        help="An example price of the type until you put in yours; empty = costs stay unknown",
+        help="Example price until you enter yours; empty = costs stay unknown",
     )  # fmt: skip
     name = st.text_input(
         "Name (optional)", asked.get(NAME, "")[:80], max_chars=80, key="new-name", placeholder="named after its jobs"

@@ -17,8 +17,8 @@ from dlsched.workload.catalogue import EXAMPLES, PRICE_LISTS, price_list
 from dlsched.workload.prices.price_list import Offer, PriceList, to_vm_types, without_times
 
 SAVED = "price-list"
-"""Where the store keeps the list that is edited on the page Catalogue: one for all scenarios and sessions."""
-OWN, SCENARIO = "Your catalogue", "This scenario"
+"""Where the store keeps the list that is edited on the page Prices: one for all scenarios and sessions."""
+OWN, SCENARIO = "Your price list", "This scenario"
 
 
 def today() -> date:
@@ -27,7 +27,7 @@ def today() -> date:
 
 
 def own() -> PriceList:
-    """Return the list edited on the page Catalogue; before anything was changed, the current example prices."""
+    """Return the list edited on the page Prices; before anything was changed, the current example prices."""
     return saved() or price_list(EXAMPLES)
 
 

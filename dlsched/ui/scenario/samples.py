@@ -1,4 +1,4 @@
-"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of five studies."""
+"""Bundled samples on the page Jobs, labelled as examples: traces, and whole scenarios of five studies."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ from dlsched.workload.studies.pd_ors import sample_slotted_jobs
 from dlsched.workload.studies.smd import sample_server_jobs
 
 KEY = "sample"
+GRID = """<style>.st-key-sample [role=radiogroup]{display:grid;gap:.75rem 1.5rem;
+grid-template-columns:repeat(auto-fill,minmax(17rem,1fr))}</style>"""
+"""Samples in columns of one width, however long their words are."""
 
 
 @dataclass(frozen=True)
 class StudySample:
-    """A whole scenario of a study: what it is called, its makers, and how the page Start offers it.
+    """A whole scenario of a study: what it is called, its makers, and how the page Home offers it.
 
-    ``about`` returns what the page says of the scenario; ``start`` and ``hint`` are the button on Start.
+    ``about`` returns what the page says of the scenario; ``start`` and ``hint`` are the button on Home.
     """
 
     label: str
@@ -41,7 +44,7 @@ class StudySample:
     hint: str
 
     def open(self) -> None:
-        """Open the page Workload at this sample."""
+        """Open the page Jobs at this sample."""
         st.session_state[KEY] = self.label
         session.go("Jobs", source="Sample")
 
@@ -52,73 +55,75 @@ def _about_service(made: Scenario) -> str:
     return (
         f"**Up to {made.cluster.slots} rented machines**: each is one of {len(machines)} machine types at "
         + dollars(f"${min(prices):.2f} to ${max(prices):.2f} per hour")
-        + ", which the policy chooses, changes and gives back. How long a job runs depends on GPU type and GPUs; "
-        "being late costs money too. Try the renting policies on it."
+        + ", which the policy rents, changes and returns. Run times depend on GPU type and number; being late costs "
+        "money too. Try the renting policies on it."
     )
 
 
 def _about_stream(made: Scenario) -> str:
     return (
         f"**{made.cluster.num_nodes} nodes** of one GPU train four networks with a parameter server. More nodes make a "
-        "job faster, but by less and less. How many for whom? Try the policies HELL and KNEE on it."
+        "job faster, with diminishing returns. How many nodes should each job get? Try the policies HELL and KNEE."
     )
 
 
 def _about_elastic(made: Scenario) -> str:
     return (
         f"**{made.cluster.num_nodes} nodes** of 8 GPUs; a job may run on 1, 2, 4, 8 or 16 of them, and change while it "
-        "runs. Twice the nodes make it 1.6 times as fast. Synthetic, with the published statistics of the ModelArts "
-        "study at twice its arrivals."
+        "runs. Doubling the nodes makes it 1.6 times as fast. Synthetic, with the published statistics of the "
+        "ModelArts study at twice its arrivals."
     )
 
 
 def _about_servers(made: Scenario) -> str:
     return (
-        f"**{amount(len(made.workload), 'job')}** with parameter servers come at once; {made.cluster.num_nodes} units "
-        "of capacity cannot hold them all, and each is worth less the later it is done. Who gets in, and with how "
-        "many workers and servers? Drawn from the ranges published in the SMD study."
+        f"**{amount(len(made.workload), 'job')}** with parameter servers arrive at once; {made.cluster.num_nodes} "
+        "units of capacity cannot hold them all, and each loses value the later it finishes. Which jobs should be "
+        "admitted, and with how many workers and servers? Drawn from the ranges published in the SMD study."
     )
 
 
 def _about_slotted(made: Scenario) -> str:
     return (
         f"**{amount(len(made.workload), 'job')}** with parameter servers arrive over 20 slots of an hour on "
-        f"{made.cluster.num_nodes} machines; some are worth nothing once their hour has passed, others can wait. Whom "
-        "to admit, and which machines to book for which hour? Drawn from the ranges published in the PD-ORS study."
+        f"{made.cluster.num_nodes} machines; some lose all value after their hour, others can wait. Which "
+        "jobs should be admitted, and which machines booked for which hour? Drawn from the ranges published in the "
+        "PD-ORS study."
     )
 
 
 SERVICE = StudySample(
-    "GPU as a service", "100 jobs with due times for 10 rented machines.", sample_gpuaas, _about_service,
+    "GPU as a service", "100 jobs with due dates for 10 rented machines.", sample_gpuaas, _about_service,
     "service", "Rent GPUs by the hour", "which machines, when, for which job",
 )  # fmt: skip
 STREAM = StudySample(
     "Training jobs", "400 jobs that speed up with the nodes they get, on 100 nodes.", sample_stream, _about_stream,
-    "stream", "Speed up training jobs", "how do training jobs speed up? HELL and KNEE on 100 nodes",
+    "stream", "Speed up training jobs", "HELL and KNEE on 100 nodes: how training jobs speed up",
 )  # fmt: skip
 ELASTIC = StudySample(
     "Elastic training", "447 jobs on 1 to 16 of 110 nodes.", sample_elastic, _about_elastic,
-    "elastic", "Resize jobs as they run", "how many of 110 nodes for whom, and when?",
+    "elastic", "Resize jobs as they run", "which job gets how many of 110 nodes, and when",
 )  # fmt: skip
 SERVERS = StudySample(
-    "Parameter-server jobs", "50 jobs of workers and servers that ask for more than there is.", sample_server_jobs,
+    "Parameter-server jobs", "50 jobs with parameter servers; the cluster cannot hold them all.", sample_server_jobs,
     _about_servers, "servers", "Admit jobs to a full cluster",
-    "50 jobs with parameter servers; who gets in, with how many workers and servers?",
+    "50 jobs with parameter servers: which to admit, with how many workers and servers",
 )  # fmt: skip
 SLOTTED = StudySample(
     "Jobs that book machines", "50 jobs over 20 slots of an hour; some cannot wait.", sample_slotted_jobs,
     _about_slotted, "slotted", "Book machines ahead",
-    "50 jobs that arrive over 20 hours; whom to admit, and which machines to book for when?",
+    "50 jobs over 20 hours: which to admit, and which machines to book when",
 )  # fmt: skip
 OF_STUDIES = (SERVICE, STREAM, ELASTIC, SERVERS, SLOTTED)
 
 
 def sample(current: Scenario) -> Scenario:
     """Let the reader pick a sample and, for a trace, a cluster for it; return its jobs on it."""
+    st.html(GRID)
     samples = {one.label: one for one in (*SAMPLES, *OF_STUDIES)}
     label = st.radio(
         "Sample", list(samples), key=KEY, persist_state="session", horizontal=True,
-        captions=[one.words for one in samples.values()], help="Made up by this project: no real users or jobs",
+        captions=[one.words for one in samples.values()], help="Made up for this project; no real users or jobs",
     )  # fmt: skip
     chosen = samples[label]
     if isinstance(chosen, SampleTrace):

@@ -1,4 +1,4 @@
-"""A trace file on the Workload page: upload, format in doubt, what columns mean, reading choices."""
+"""A trace file on the page Jobs: upload, format in doubt, what columns mean, reading choices."""
 
 from __future__ import annotations
 
@@ -244,8 +244,8 @@ UNIT_WORDS: dict[str, str] = {
 COLUMN_LABELS = {
     "job_id": "Job name", "submit": "Submission", "run": "Run time", "gpus": "GPUs", "mem": "Memory",
     "mem_per_worker": "Memory per worker", "cpus": "CPUs", "cpus_per_worker": "CPUs per worker",
-    "gpus_per_worker": "GPUs per worker", "gpu_types": "GPU types", "due": "Due time", "weight": "Cost of lateness",
-    "status": "How it ended",
+    "gpus_per_worker": "GPUs per worker", "gpu_types": "GPU types", "due": "Due date", "weight": "Cost of lateness",
+    "status": "Final state",
 }  # fmt: skip
 FIRST = ("submit", "run", "gpus", "job_id", "start", "end", "workers", "gpus_per_worker")
 MOST_COLUMNS = 300
@@ -299,7 +299,7 @@ def _choices(header: tuple[str, ...], guess: ColumnMapping, key: str) -> dict[st
         with columns[place % PER_ROW]:
             chosen = st.selectbox(
                 label, names, index=index, help=target.help + sure, key=f"map-{key}-{target.key}",
-                format_func=lambda column: column or "not there",
+                format_func=lambda column: column or "none",
             )  # fmt: skip
             unit = _unit(target.kind, now.unit if now else "", label, f"unit-{key}-{target.key}")
         if chosen:
@@ -327,7 +327,7 @@ def _saved(header: tuple[str, ...], guess: ColumnMapping, tag: str) -> ColumnMap
     suits = [name for name, mapping in mappings.items() if set(mapping.columns) <= set(header)]
     names = ["", *mappings]
     chosen = st.selectbox(
-        "Begin with", names, index=names.index(suits[0]) if suits and guess.missing() else 0, key=f"saved-map-{tag}",
+        "Mapping", names, index=names.index(suits[0]) if suits and guess.missing() else 0, key=f"saved-map-{tag}",
         format_func=lambda name: f"saved mapping “{name}”" if name else "the guess from names and values",
     )  # fmt: skip
     if not chosen:

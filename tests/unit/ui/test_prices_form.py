@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.ui.scenario.catalogue import columns, live_rows, new_row, offers_frame, offers_of
 from dlsched.ui.scenario.cluster import renting
 from dlsched.ui.scenario.price_lists import of_cluster
+from dlsched.ui.scenario.prices import columns, live_rows, new_row, offers_frame, offers_of
 from dlsched.workload.catalogue import EXAMPLES, PRICE_LISTS, price_list
 from dlsched.workload.prices.price_list import Offer, PriceList, to_vm_types
 from tests.support.assumptions import read, words_of

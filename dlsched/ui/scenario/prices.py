@@ -1,4 +1,4 @@
-"""The Catalogue page: the table of offers and back, what is paid, own hardware, import of a list."""
+"""The page Prices: the table of offers and back, what is paid, own hardware, import of a list."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class TableState:
 
 
 def begin() -> PriceList:
-    """Return the list of the store; the table begins anew where another tab has changed it meanwhile."""
+    """Return the list of the store; the table starts afresh where another tab has changed it meanwhile."""
     stored = price_lists.own()
     before: PriceList | None = st.session_state.get(BASE)
     if before is not None and before != stored:
         tables.forget(TABLE)
         if price_lists.saved() is not None:
-            st.toast("The catalogue was changed elsewhere; this is what it is now.")
+            st.toast("The price list was changed in another tab; this is the current version.")
     st.session_state[BASE] = stored
     return stored
 
@@ -70,14 +70,14 @@ def keep(prices: PriceList) -> None:
 
 
 def replace(prices: PriceList) -> None:
-    """Keep another list and show it from the next run of the page; the one before can be had back."""
+    """Keep another list and show it from the next run of the page; the previous one can be restored."""
     st.session_state[BEFORE] = price_lists.own()
     keep(prices)
     tables.forget(TABLE)
 
 
 def _key(name: str) -> str:
-    """Return the key of a widget that belongs to the list as it is: another one when the table begins anew."""
+    """Return the key of a widget that belongs to the list as it is: another one when the table starts afresh."""
     return f"{tables.widget_key(TABLE)}-{name}"
 
 
@@ -87,7 +87,12 @@ def headline(scenario: Scenario, shown: TableState) -> None:
     price_lists.times_warning(scenario, shown.prices.used)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if old := age_words(shown.prices, price_lists.today()):
-            st.badge(old, color="orange", icon="🕰️", help="More than 90 days: check them against the list of today")
+            st.badge(
+                old,
+                color="orange",
+                icon=":material/history:",
+                help="More than 90 days old: check it against today's list",
+            )
         if (wrong := shown.mistake) is not None:
             st.markdown(f":red[⛔ **{safe(wrong.what, 120)}**: {safe(wrong.why, 200)}. {safe(wrong.do, 120)}.]")
         else:
@@ -117,8 +122,8 @@ def table(prices: PriceList, scenario: Scenario) -> TableState:
         _begin_with(scenario, disabled=shown.mistake is not None)
         _undo()
         st.download_button(
-            "CSV", lambda: charts.csv(to_frame(price_lists.own().offers)), "catalogue.csv", "text/csv", type="tertiary",
-            key="price-csv", on_click="ignore", help="Download the catalogue; importing it gives the same again",
+            "CSV", lambda: charts.csv(to_frame(price_lists.own().offers)), "prices.csv", "text/csv", type="tertiary",
+            key="price-csv", on_click="ignore", help="Download this price list; importing the file restores it",
         )  # fmt: skip
     return shown
 
@@ -140,7 +145,7 @@ def _begin_with(scenario: Scenario, *, disabled: bool) -> None:
     lists = [(bundled.label, bundled.note, price_list(bundled)) for bundled in PRICE_LISTS]
     if of_scenario.offers:
         lists.append(("The scenario's types", "Names, sizes and prices only.", of_scenario))
-    hint = "Another list in place of this one"
+    hint = "Replaces this list"
     with st.popover("Load a price list", help=hint, disabled=disabled, key=_key("begin")):
         for place, (label, note, prices) in enumerate(lists):
             if st.button(f"{label}: {amount(len(prices.offers), 'type')}", key=f"begin-with-{place}"):
@@ -151,7 +156,7 @@ def _begin_with(scenario: Scenario, *, disabled: bool) -> None:
 
 def _undo() -> None:
     before: PriceList | None = st.session_state.get(BEFORE)
-    label = f"Back to the {amount(len(before.offers), 'type')} before" if before else ""
+    label = f"Restore the previous {amount(len(before.offers), 'type')}" if before else ""
     if before and st.button(label, key="price-undo", type="tertiary"):
         replace(before)
         st.session_state.pop(BEFORE)
@@ -162,7 +167,7 @@ def chart(prices: PriceList) -> None:
     """Show the chart of the list, or why there is none."""
     picture = price_dots(prices, charts.page_theme())
     if picture is None:
-        st.markdown(":gray[No ticked type has GPUs, so there is no price per GPU-hour to show.]")
+        st.markdown(":gray[No selected type has GPUs, so there is no price per GPU-hour.]")
     charts.show(picture, "price-dots")
 
 
@@ -170,11 +175,11 @@ def paid(prices: PriceList, options: SimulationRules) -> tuple[PriceList, Simula
     """Show which price is paid, discounts and billing; return the list and the options with what was chosen."""
     kind = st.segmented_control(
         "Price", [LIST, SPOT], required=True, default=SPOT if prices.use_spot else LIST, key=_key("spot"),
-        help="Spot machines can be taken away at any time. No run here models that.",
+        help="Spot machines can be reclaimed at any time. Simulations here do not model that.",
     )  # fmt: skip
     billing = st.segmented_control(
         "Billing", [*BILLING], required=True, default=options.billing, format_func=BILLING.__getitem__,
-        key=f"billing-{options.billing}", help="Each stay of a machine is paid to the second, or to the started hour",
+        key=f"billing-{options.billing}", help="Each rental is billed per second, or per started hour",
     )  # fmt: skip
     discounts = _discounts(prices)
     return (
@@ -187,34 +192,34 @@ def _discounts(prices: PriceList) -> dict[str, float]:
     chosen = {provider: off for provider, off in prices.discounts.items() if provider not in prices.providers}
     before = {name: 100 * prices.discounts.get(name, 0.0) for name in prices.providers}
     given = sum(st.session_state.get(_key(f"discount-{name}"), off) > 0 for name, off in before.items())
-    with st.popover(f"Discounts ({given})" if given else "Discounts", help="Off the list prices of a provider"):
+    with st.popover(f"Discounts ({given})" if given else "Discounts", help="Discounts on a provider's list prices"):
         if not prices.providers:
-            st.markdown("Discounts are by provider: fill in the column Provider first.")
+            st.markdown("Discounts apply per provider: fill in the column Provider first.")
         for provider in before:
             off = st.number_input(
                 f"{safe(provider)} (%)", 0.0, 99.0, before[provider], 1.0, format="%g",
-                key=_key(f"discount-{provider}"), help="Off its on-demand list prices. Spot prices are what they are.",
+                key=_key(f"discount-{provider}"), help="Applies to its on-demand list prices, not to spot prices.",
             )  # fmt: skip
             chosen[provider] = round(off / 100, 6)
     return {provider: off for provider, off in chosen.items() if off}
 
 
 def with_own_hardware(shown: TableState) -> TableState:
-    """Show the form for a machine of one's own; return the list with it.
+    """Show the form for an owned machine; return the list with it.
 
     Raises
     ------
     InputError
         When a value of the form is out of range.
     """
-    st.markdown("**What buying costs per GPU-hour**")
+    st.markdown("**What owning costs per GPU-hour**")
     said = st.container()
     owned = _owned_form(shown.prices.owned)
     prices = shown.prices.model_copy(update={"owned": owned})
     if owned is not None:
         with said:
             st.markdown(f"**{safe(owned_sentence(prices), 500)}**")
-        if st.button("Take it out of the chart", key="owned-away", type="tertiary"):
+        if st.button("Remove from the chart", key="owned-away", type="tertiary"):
             replace(prices.model_copy(update={"owned": None}))
             st.rerun()
     return TableState(prices, shown.mistake)
@@ -230,8 +235,8 @@ def _owned_form(before: OwnedNode | None) -> OwnedNode | None:
                 values[name] = field(name, info, getattr(base, name), _key(f"owned-{name}"))
         is_sent = st.form_submit_button("Compare with renting")
     st.markdown(
-        ":gray[Buying and upkeep are spread over 8,760 hours a year, whether it works or not; electricity is paid for "
-        "the hours of work. No interest, and worth nothing at the end.]"
+        ":gray[Purchase and upkeep are spread over all 8,760 hours a year; electricity counts only busy hours. "
+        "No interest, no resale value.]"
     )
     return validated(OwnedNode, values, "own hardware") if is_sent else before
 
@@ -246,14 +251,14 @@ _NUMBERS = ("gpus", "cpus", "mem_gib", "disk_gib", *PRICES)
 def _gpu_price_column(longest: float) -> Any:
     return st.column_config.ProgressColumn(
         "$/GPU-h", format="$%.2f", min_value=0.0, max_value=longest, width=105,
-        help="What is paid for one GPU for an hour: after the discount, or on spot",
+        help="Price of one GPU for an hour, after discount or on spot",
     )  # fmt: skip
 
 
 _number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
 COLUMNS: Mapping[str, Any] = {
-    "use": st.column_config.CheckboxColumn("Use", width=62, help="Ticked: scenarios may rent it"),
-    "name": _text("Type", max_chars=80, width=105, help="Name of the machine type; each its own"),
+    "use": st.column_config.CheckboxColumn("Use", width=62, help="Selected: scenarios may rent it"),
+    "name": _text("Type", max_chars=80, width=105, help="Unique name of the machine type"),
     "gpu_type": _text("GPU", max_chars=80, width=70, help="GPU type, as jobs and run times name it"),
     "gpus": _number("GPUs", min_value=0, max_value=1024, step=1, width=72, help="GPUs of one machine"),
     "usd_per_h": _number("$/h", format="%.2f", width=70, help="List price of one machine, on demand"),
@@ -277,7 +282,7 @@ def offers_frame(prices: PriceList) -> pd.DataFrame:
 
 
 def new_row(frame: pd.DataFrame, today: date) -> pd.DataFrame:
-    """Return the table with one more row to fill in; its price is empty, so that nobody takes it for one."""
+    """Return the table with one more row to fill in; its price is empty, so that it is not taken for a real one."""
     names = set(frame["name"])
     name = next(name for number in range(1, len(names) + 2) if (name := f"new type {number}") not in names)
     row = {"use": True, "name": name, "gpu_type": "GPU", "gpus": 1, "source": TYPED, "as_of": today}
@@ -361,7 +366,7 @@ def importing(*, disabled: bool) -> None:
     with st.expander("Import a price list: SkyPilot vms.csv, or a CSV of this page", key="price-import"):
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            file = kept_file("Drop a CSV, also .gz .zip", FILE, "Nothing changes before you press a button")
+            file = kept_file("Drop a CSV, also .gz .zip", FILE, "Nothing changes until you press a button")
         if file is None:
             return
         with left, mistakes_shown():
@@ -390,8 +395,8 @@ def _stamped(file: File, read: PriceRead) -> tuple[Offer, ...]:
     """Return the offers with the provider and the day, which a SkyPilot file does not say."""
     left, right = st.columns(2)
     provider = left.text_input("Provider", key=f"price-provider-{file.tag}", max_chars=80,
-                               help="The file does not say; discounts are by provider")  # fmt: skip
-    day = right.date_input("Prices of", price_lists.today(), key=f"price-day-{file.tag}", help="When they were true")
+                               help="Not in the file; discounts apply per provider")  # fmt: skip
+    day = right.date_input("Prices of", price_lists.today(), key=f"price-day-{file.tag}", help="Date of the price list")
     return stamped(read.offers, provider.strip(), day)
 
 
@@ -404,12 +409,12 @@ def _take(offers: tuple[Offer, ...], *, disabled: bool) -> None:
             f"Add {amount(len(offers), 'type')}",
             key="price-merge",
             disabled=disabled,
-            help="The same name of the same provider is renewed",
+            help="Types with the same name and provider are updated",
         ):
             both = merged(prices.offers, offers)
             check_names(both)
             replace(prices.model_copy(update={"offers": both}))
             st.rerun()
-        if st.button(f"Replace the catalogue by {amount(len(offers), 'type')}", key="price-replace", disabled=disabled):
+        if st.button(f"Replace the list with {amount(len(offers), 'type')}", key="price-replace", disabled=disabled):
             replace(prices.model_copy(update={"offers": offers}))
             st.rerun()

@@ -182,7 +182,7 @@ def test_own_csv_replaces_the_list_and_mixed_currencies_change_nothing(page):
 
 
 def test_own_hardware_is_compared(page):
-    app = page.segmented_control(key="machines").set_value("Own").run()
+    app = page.segmented_control(key="part").set_value("Own").run()
     submit = next(button for button in app.button if button.label == "Compare with renting")
     app = submit.click().run()
     assert not app.exception
@@ -238,10 +238,10 @@ def test_an_untouched_catalogue_has_current_example_prices_also_where_a_scenario
 def test_rent_or_buy_has_a_tab_of_its_own_and_what_is_typed_on_the_other_stays(open_page, store):
     saved = store.save_scenario(small_scenario())
     app = edit(open_page("scenario/prices.py", scenario=saved.scenario_hash[:8]), 0, usd_per_h=0)
-    app = app.segmented_control(key="machines").set_value("Own").run()
+    app = app.segmented_control(key="part").set_value("Own").run()
     assert not app.exception
     assert "row 1, column $/h" in shown(app).replace("**", "")  # the mistake is not forgotten
     assert app.button(key="use-prices").disabled
-    app = app.segmented_control(key="machines").set_value("Rent").run()
+    app = app.segmented_control(key="part").set_value("Rent").run()
     app = edit(app, 0, usd_per_h=0.6)
     assert "row 1, column" not in shown(app).replace("**", "")
