@@ -65,8 +65,8 @@ def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario,
     choice = app.segmented_control(key="bound-number")
     assert choice.options[0] == "Mean turnaround time"
     assert "Mean turnaround time: FIFO " in shown(app)
-    assert "could be up to" in shown(app)
-    assert "no policy gets past it" in shown(app)
+    assert "left to gain" in shown(app)
+    assert "no policy can beat it" in shown(app)
     assert "a line of its own" not in shown(app)
     app = choice.set_value("total_cost").run()
     assert not app.exception
@@ -80,4 +80,4 @@ def test_runs_of_an_older_version_say_so(
     base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
     app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
     assert not app.exception
-    assert "run again" in app.info[0].value
+    assert "run them again" in app.info[0].value

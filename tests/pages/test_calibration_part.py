@@ -64,7 +64,7 @@ def test_one_button_replays_the_usual_policies_and_the_answer_stays(
     scenario = recorded_scenario("fifo")
     app = opened(store, open_page, scenario)
     assert trust.known_trust(scenario) is None
-    assert "This trace has recorded starts." in shown(app)
+    assert "This trace has recorded start times." in shown(app)
     assert app.button(key="calibration-compute").label.startswith("Replay 4 policies, about ")
     app.button(key="calibration-compute").click().run()
     assert runner.wait(WAIT_S)
@@ -132,7 +132,7 @@ def test_jobs_that_can_never_fit_are_told_and_the_page_goes_on(
     ("changes", "told"),
     [
         ({"code_version": "0.0.0"}, "Computed by another version of this program."),
-        ({"answer": {"of": "another version"}}, "This trace has recorded starts."),
+        ({"answer": {"of": "another version"}}, "This trace has recorded start times."),
     ],
     ids=["older-code", "unreadable"],
 )

@@ -219,7 +219,7 @@ def test_free_machine_types(page, store):
     switch = next(control for control in page.segmented_control if control.label == "Machines")
     app = switch.set_value("Rent on demand").run()
     assert not app.exception
-    assert "the policy chooses which types to rent" in shown(app)
+    assert "The policy chooses which machines to rent" in shown(app)
     app = app.multiselect[0].set_value([]).run()
     assert "none is chosen" in mistake(app)
     app = app.multiselect[0].set_value(["8 x A100"]).run()
@@ -263,7 +263,7 @@ def test_free_machines_come_from_the_bundled_lists_with_their_prices(page, store
     app = lists.set_value("Path-relinking paper, 2022").run()
     assert card(app, "Machine types") == "8"
     assert card(app, "Cheapest GPU-hour") == "$0.56"
-    assert any(link.label == "Edit in Catalogue" for link in app.get("page_link"))
+    assert any(link.label == "Edit on Prices" for link in app.get("page_link"))
     app = app.button(key="save-cluster").click().run()
     assert not app.exception
     saved = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0])
@@ -277,7 +277,7 @@ def test_free_machines_come_from_the_own_catalogue_first(page):
     tag = page.session_state["scenario_hash"][:8]
     app = page.segmented_control(key=f"machines-pools-{tag}-0").set_value("Rent on demand").run()
     assert not app.exception
-    assert app.selectbox(key=f"list-pools-{tag}-0").value == "Your catalogue"
+    assert app.selectbox(key=f"list-pools-{tag}-0").value == "Your price list"
     assert card(app, "Cheapest GPU-hour") == "$0.56"
 
 

@@ -60,7 +60,7 @@ def test_differences_from_the_baseline_in_words(store, scenario, open_page):
     assert "±" not in "".join(table.loc["Mean turnaround time"])
     assert "Rejected 0" in texts(app)  # what is the same in all runs is told in one line
     assert "Rejected" not in table.index
-    assert app.button(key="compare-next").label == "Why? Open SJF"
+    assert app.button(key="compare-next").label == "Open SJF"
 
 
 def test_the_baseline_can_be_changed(store, scenario, open_page):

@@ -197,7 +197,7 @@ def test_a_change_in_another_tab_is_not_overwritten(page):
     price_lists.save(price_list(PAPER))
     app = page.run()
     assert not app.exception
-    assert "changed elsewhere" in app.toast[0].value
+    assert "changed in another tab" in app.toast[0].value
     assert price_lists.own() == price_list(PAPER)
     assert "8 types" in shown(app)
 

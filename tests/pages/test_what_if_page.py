@@ -266,7 +266,7 @@ def test_what_takes_long_is_computed_when_the_reader_says_so(
     # another value of the same control waits for the word, and shows meanwhile what was there
     app = app.number_input(key="whatif-nodes").set_value(4).run()
     assert "whatif-apply" in keys(app)
-    assert "Below is the answer to the question before." in shown(app)
+    assert "Below is the answer to the previous question." in shown(app)
     assert said(app).startswith("One more node ")
     # what was answered is there at once
     app = app.number_input(key="whatif-nodes").set_value(3).run()

@@ -157,7 +157,7 @@ def test_mapping_screen_reads_what_was_not_clear_and_is_saved_and_used_again(dro
     assert app.button(key="use-jobs").label == "Use these 9 jobs"
     assert list(store.list_settings("mapping/")) == ["mapping/ours"]
     other = drop(text.replace("a1", "b1").encode(), "odd2.csv")
-    assert next(box for box in other.selectbox if box.label == "Begin with").value == "ours"
+    assert next(box for box in other.selectbox if box.label == "Mapping").value == "ours"
     assert next(box for box in other.selectbox if box.label == "Submission").value == "when"
 
 
@@ -428,7 +428,7 @@ def test_generated_jobs_meet_their_load_on_the_new_cluster_and_it_runs(open_page
     app = open_page("scenario/jobs.py", source="Generate", **{**NEW, "nodes": nodes, "name": "Mine"})
     assert not app.exception
     assert f"New scenario on {nodes} nodes with 8 A100 each" in shown(app).replace("*", "")
-    assert "These jobs go on the new cluster" in shown(app).replace("*", "")
+    assert "These jobs run on the new cluster" in shown(app).replace("*", "")
     load = float(card(app, "Load").rstrip("%"))
     assert load == pytest.approx(85, abs=1)
     app = app.button(key="use-jobs").click().run()
@@ -453,7 +453,7 @@ def test_a_sample_goes_on_the_new_cluster_unless_another_one_is_chosen(open_page
 
 def test_new_jobs_on_an_existing_cluster_say_which_and_what_load_that_makes(open_page):
     app = open_page("scenario/jobs.py", source="Generate")
-    assert "These jobs go on the cluster of “Demo”: 8 nodes, 64 GPUs, load 85" in shown(app).replace("*", "")
+    assert "These jobs run on the cluster of “Demo”: 8 nodes, 64 GPUs, load 85" in shown(app).replace("*", "")
 
 
 def test_new_asks_for_the_cluster_and_then_opens_the_way_to_jobs(open_page, monkeypatch):
@@ -503,4 +503,4 @@ def test_trust_says_what_was_kept_and_that_there_is_nothing_to_replay(drop):
     app = app.segmented_control(key="part").set_value("Trust").run()
     assert not app.exception
     assert "Kept **20** of 21 rows; repaired 0, dropped 1." in shown(app)
-    assert "no recorded starts" in shown(app)
+    assert "no recorded start times" in shown(app)

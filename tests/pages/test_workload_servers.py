@@ -37,7 +37,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.SERVERS.label
     words = shown(app).replace("*", "")
-    assert "50 jobs with parameter servers come at once; 3 units of capacity" in words
+    assert "50 jobs with parameter servers arrive at once; 3 units of capacity" in words
     asked = asked_of(sample_server_jobs())
     assert f"50 jobs at once ask for {share(asked['gpus'])} of 1,800 GPUs" in words
     assert servers_words(sample_server_jobs()).replace("*", "") in words

@@ -28,7 +28,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     assert app.title[0].value == "Jobs"
     app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.SLOTTED.label
-    assert "some are worth nothing once their hour has passed" in shown(app)
+    assert "some lose all value after their hour" in shown(app)
     app = app.button(key="use-jobs").click().run()
     assert kept(store).content_hash == sample_slotted_jobs().content_hash
 

@@ -36,7 +36,7 @@ def test_the_form_begins_with_the_study(form):
     assert not form.exception
     assert form.button(key="use-jobs").label == "Use these 4,000 jobs"
     # 860.8 h alone on one node; one every 860.8 h / (0.7 x 100)
-    assert "runs 35 d 21 h in the mean; one comes every 12 h 18 min" in shown(form).replace("*", "")
+    assert "takes 35 d 21 h on average; one arrives every 12 h 18 min" in shown(form).replace("*", "")
     table = form.dataframe[0].value
     assert list(table["Network"]) == ["NiN", "GoogLeNet", "AlexNet", "VGG19"]
     assert list(table["Run time on one node, mean"])[2] == "11 d 20 h"
