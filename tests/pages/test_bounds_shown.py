@@ -60,12 +60,12 @@ def test_badges_are_few_and_the_sentence_is_not_said_twice():
 
 def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario, open_page: Open):
     base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
-    app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
+    app = open_page(COMPARE, runs=f"{base},{other}", base=base, part="Bounds")
     assert not app.exception
     choice = app.segmented_control(key="bound-number")
     assert choice.options[0] == "Mean turnaround time"
     assert "Mean turnaround time: FIFO " in shown(app)
-    assert "left to gain" in shown(app)
+    assert "could be up to" in shown(app)
     assert "no policy can beat it" in shown(app)
     assert "a line of its own" not in shown(app)
     app = choice.set_value("total_cost").run()
@@ -78,6 +78,6 @@ def test_runs_of_an_older_version_say_so(
 ):
     monkeypatch.setattr("dlsched.ui.results.compare_tabs.LIMITS", ())
     base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
-    app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
+    app = open_page(COMPARE, runs=f"{base},{other}", base=base, part="Bounds")
     assert not app.exception
     assert "run them again" in app.info[0].value

@@ -86,9 +86,9 @@ def test_all_parts_open(store, scenario, open_page):
     base, other = run(store, scenario), run(store, scenario, "sjf")
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     for part in ("Distributions", "Over time", "Who wins, who loses", "What differs", "Differences"):
-        app = app.segmented_control(key="ctab").set_value(part).run()
+        app = app.segmented_control(key="part").set_value(part).run()
         assert not app.exception, part
-    app = open_page(PAGE, runs=f"{base},{other}", base=base, ctab="What differs")
+    app = open_page(PAGE, runs=f"{base},{other}", base=base, part="What differs")
     assert "policy" in list(app.dataframe[0].value["Setting"])
 
 
@@ -120,7 +120,7 @@ def test_who_wins_by_user_size_and_length_with_fairness(store, scenario, open_pa
 def test_who_wins_over_draws_has_intervals_and_says_who_is_left_out(store, scenario, open_page):
     given = scenario.replace(options=SimulationRules(bug_share=0.4, bug_within_s=50.0, **ENGINE))
     runs = {policy: [run(store, given, policy, seed) for seed in range(3)] for policy in ("fifo", "sjf")}
-    app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0], ctab="Who wins, who loses")
+    app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0], part="Who gains, who loses")
     assert not app.exception
     assert "95% interval over 3 simulated versions" in texts(app)
     app = app.selectbox(key="wins-quantity").set_value("jct_s").run()

@@ -160,25 +160,8 @@ def test_given_step_times_are_used_when_asked_for(lacking, monkeypatch):
     assert opened == [drawn.SLOTTED]
 
 
-def test_given_step_times_are_used_when_asked_for(open_page, store):
-    counted_in_steps = with_servers(training((0, 10, 2, 1), (0, 10, 2, 1)), speed=SpeedSpec(), placement="pool")
-    app = open_run(open_page, store, counted_in_steps)
-    app = app.button(key="fill-who gets in-SERVERS").click().run()
-    assert not app.exception
-    assert kept(store).speed == SpeedSpec(kind="parameter-server", updates="sync")
-    assert words_of(kept(store)) == (fill.STEP_TIMES_RULE,)
-    # of the needs, utilities are left: once for all of SMD's study; PD-ORS and OASiS also lack steps of their own
-    told = [part.value for part in app.markdown if "Needs utility functions" in part.value]
-    assert len(told) == 3
-    assert app.button(key="fill-SMD-UTILITY").label == "Draw jobs that have them"
-    assert {"fill-pd-ors-UTILITY", "fill-oasis-UTILITY"}.isdisjoint(button.key for button in app.button)
-    told = [
-        part.value for part in app.markdown if "steps that take equally long at any number of workers" in part.value
-    ]
-    assert len(told) == 1
-    app = app.button(key="fill-PD-ORS-OWN_STEPS").click().run()
-    assert not app.exception
-    assert app.segmented_control(key="gen-kind").value == drawn.SLOTTED.label
+def test_prices_and_users_are_no_reason_to_hide_what_needs_neither():
+    assert Need.PRICE not in unmet_needs(find("fifo"), small_scenario())
 
 
 def test_rented_machines_first_become_owned_nodes(lacking):

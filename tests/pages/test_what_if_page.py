@@ -412,15 +412,15 @@ def test_result_and_compare_lead_here_with_their_run_as_the_baseline(
     scenario = queued()
     runs = [simulate(scenario, policy, params) for policy, params in (("las", {"quantum_s": 120.0}), ("sjf", {}))]
     ids = [store.save_run(run.record(run.policy)) for run in runs]
-    named = {"run": ids[0]} if page.endswith("result.py") else {"runs": ",".join(ids), "base": ids[0]}
+    named = {"run": ids[0]} if page.endswith("run_details.py") else {"runs": ",".join(ids), "base": ids[0]}
     app = open_page(page, scenario=scenario.content_hash, **named)
-    key = "result-whatif" if page.endswith("result.py") else "compare-whatif"
+    key = "result-whatif" if page.endswith("run_details.py") else "compare-whatif"
     app = app.button(key=key).click().run()
     assert not app.exception
     assert app.title[0].value == "What if"
-    assert said(app).startswith("As it is, LAS: " if page.endswith("result.py") else "Two more nodes")
+    assert said(app).startswith("As it is, LAS: " if page.endswith("run_details.py") else "Two more nodes")
     assert link(app).get("set", []) == (
-        [] if page.endswith("result.py") else [f"nodes:{scenario.cluster.num_nodes + 2}"]
+        [] if page.endswith("run_details.py") else [f"nodes:{scenario.cluster.num_nodes + 2}"]
     )
     assert link(app)["with"] == ["quantum_s:120.0"]
 

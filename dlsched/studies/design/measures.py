@@ -18,9 +18,9 @@ PAIRED: dict[str, KPI] = {
     kpi.key: kpi
     for kpi in (
         KPI("gain", "Gain, job by job", "share", "higher",
-            "By how much longer the mean turnaround time is under the reference policy, over jobs completed under "
-            "both. In the ModelArts study these are the additional jobs for each 100 of the greedy allocator, as we "
-            "read its Fig. 11.", "Service"),
+            "How much longer the mean turnaround time is under the reference policy, over jobs completed under both. "
+            "In the ModelArts study these are the additional jobs for each 100 of the greedy allocator, as we read its "
+            "Fig. 11.", "Service"),
         KPI("additional", "Additional jobs", "number", "higher",
             "Jobs completed by the last submission, minus those of the reference policy. Later on every policy "
             "completes what there is.", "Jobs"),

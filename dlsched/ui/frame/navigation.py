@@ -88,6 +88,10 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "glossary": Moved("Home", {glossary.PARAM: ""}),
 }
 """Addresses (url paths) of earlier versions; each still opens what it named."""
+OLD_PARTS = {"Compare": "ctab", "Prices": "machines"}
+"""Pages that kept their address -> the parameter that named their part in links of earlier versions."""
+OLD_NAMES = {"Who wins, who loses": "Who gains, who loses"}
+"""Parts that have another name today."""
 RENAMED: dict[str, Moved] = {
     "Compare": Moved("Compare", {}, {"ctab": ("part", {"Who wins, who loses": "Who gains, who loses"})}),
     "Prices": Moved("Prices", {}, {"machines": ("part", {})}),
@@ -106,6 +110,9 @@ def navigation(*, hidden: bool = False) -> StreamlitPage:
         for old, there in OLD_ADDRESSES.items()
     ]
     page = st.navigation(sections, position="hidden" if hidden else "sidebar", expanded=True)
+    if (old := OLD_PARTS.get(page.title)) and (part := st.query_params.get(old)):
+        del st.query_params[old]
+        st.session_state["part"] = OLD_NAMES.get(part, part)
     if not hidden:
         is_open = page.title in {title for _, title, _, _ in LAB}
         with st.sidebar.expander("Lab", expanded=is_open, key=f"lab-{is_open}"):

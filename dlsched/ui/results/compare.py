@@ -76,7 +76,7 @@ def _chosen_runs(current: Scenario) -> list[Series]:
         parts.error_box(error)
         with st.container(horizontal=True):
             if st.button("Import an export file", key="compare-import"):
-                session.go("Runs")
+                session.go("Run", part="History")
             if st.button("Compare this scenario's runs instead", type="primary", key="compare-instead"):
                 session.tick([])
                 st.rerun()
