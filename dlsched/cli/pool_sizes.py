@@ -24,7 +24,7 @@ from dlsched.studies.design.factors import OWN
 from dlsched.studies.design.measures import PAIRED
 from dlsched.studies.sweep import STUDY, SweepSpec
 from dlsched.studies.sweep.answer import mean_rows
-from dlsched.studies.sweep.presets import PRESETS, preset
+from dlsched.studies.sweep.presets import PRESETS, axes_of
 from dlsched.workload.load import load
 
 METRICS = ("jct_mean", "wait_mean", "jct_p95", "completed", "allocation_ratio", *PAIRED)
@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
 def question_of(options: Namespace, scenario: Scenario) -> SweepSpec:
     """Return the sweep that was typed."""
     one = next(one for one in PRESETS if one.key == "pool-size")
-    mode, (sizes, _) = preset(one.key, scenario)
+    sizes, _ = axes_of(one.key, scenario)
     policies = list(options.policies or one.policies)
     greedy = one.policies[-1]
     return STUDY.read_spec(
@@ -70,7 +70,7 @@ def question_of(options: Namespace, scenario: Scenario) -> SweepSpec:
                 {"key": sizes.key, "values": options.nodes or sizes.values},
                 {"key": "mishaps", "values": options.variants or (OWN,)},
             ],
-            "mode": mode,
+            "mode": one.mode,
             "policies": policies,
             "reference": options.reference or (greedy if greedy in policies else policies[-1]),
             "futures": futures_of(options, scenario).model_dump(),

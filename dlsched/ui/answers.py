@@ -15,7 +15,7 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError, StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import StudyTask
-from dlsched.store.record import experiment_key
+from dlsched.store.record import ExperimentRecord, experiment_key
 from dlsched.studies.study import PlainAnswer, Study
 from dlsched.ui.frame import session
 from dlsched.ui.pending import PendingTasks
@@ -87,11 +87,11 @@ class Answers(Generic[Spec, Answer]):
     @property
     def shown_key(self) -> str:
         """Under which the tab remembers the answer that is open."""
-        return f"{self.kind}-shown"
+        return f"{self.key}-shown"
 
     @property
     def _asked_key(self) -> str:
-        return f"{self.kind}-asked"
+        return f"{self.key}-asked"
 
     # ---- which one is shown --------------------------------------------------------------------------
 
@@ -145,6 +145,10 @@ class Answers(Generic[Spec, Answer]):
     def listed(self) -> list[tuple[str, str]]:
         """Return id and name of the newest answers in the store."""
         return [(one.experiment_id, one.name) for one in session.store().list_experiments(self.kind)[:MOST_LOOKED_AT]]
+
+    def takes(self, record: ExperimentRecord) -> bool:
+        """Whether a stored answer is one of these."""
+        return record.kind == self.kind
 
     def stored(self, experiment_id: str) -> Shown[Spec, Answer]:
         """Return a stored answer; DlschedError where there is none of this kind."""
@@ -211,15 +215,15 @@ class Answers(Generic[Spec, Answer]):
     def last_begun(self, current: Scenario) -> Begun[Spec] | None:
         """Return what was begun last, as :meth:`begun`, also where it is over."""
         begun = _all_begun()
-        return begun.get((self.kind, current.content_hash)) or begun.get((self.kind, ""))
+        return begun.get((self.key, current.content_hash)) or begun.get((self.key, ""))
 
     def note(self, begun: Begun[Spec]) -> None:
         """Let every tab on this server know what was begun."""
-        _all_begun()[self.kind, scenario_of(begun.spec)] = begun
+        _all_begun()[self.key, scenario_of(begun.spec)] = begun
 
     def forget_begun(self, current: Scenario) -> None:
         """Forget what was begun last about a scenario."""
-        _all_begun().pop((self.kind, current.content_hash), None)
+        _all_begun().pop((self.key, current.content_hash), None)
 
     def rejoin(self, current: Scenario) -> None:
         """Wait for what is under way where this tab waits for nothing: who opens a tab anew finds his work again."""
@@ -251,7 +255,7 @@ def follow_link(*studies: Answers[Any, Any]) -> Answers[Any, Any] | None:
         return None
     try:
         record = session.store().get_experiment(named)
-        whose = next((one for one in studies if one.kind == record.kind), studies[0])
+        whose = next((one for one in studies if one.takes(record)), studies[0])
         about = scenario_of(whose.stored(named).spec)
     except DlschedError:
         st.session_state[studies[0].shown_key] = named
@@ -269,7 +273,7 @@ def scenario_of(spec: object) -> str:
 
 @st.cache_resource(show_spinner=False)
 def _all_begun() -> dict[tuple[str, str], Begun[Any]]:
-    """Return what was begun last on this server, by study and scenario."""
+    """Return what was begun last on this server, by key of the answers and scenario."""
     return {}
 
 

@@ -9,7 +9,7 @@ A page of a study is a module with three functions, and a script below ``pages/`
     def view(shown, scenario, is_current):  # shows the answer
 
     answers.follow_link(SIZES)
-    current = page.begin("Size")
+    current = page.begin("Capacity")
     study_page(SIZES, current, Form(fill, fields), view, before="What is the cheapest cluster?", how=HOW)
 
 What the pages have in common is here: which answer is shown, the line that says the question, the button with the time
@@ -96,7 +96,7 @@ def study_page(
         shown = answers.shown(current)
     except DlschedError as error:
         error_box(error)
-        st.button("Go on without it", type="primary", key=f"{prefix}-without")
+        st.button("Continue without it", type="primary", key=f"{prefix}-without")
         st.stop()
     if shown is None:
         sentence(before, ())
@@ -154,7 +154,7 @@ def _form(form: Form[Spec], current: Scenario, asked: Spec | None, prefix: str) 
             found = form.fields(current, asked)
         except DlschedError as error:
             error_box(error)
-            line.markdown(":orange[**Question**: it cannot be computed as it stands.]")
+            line.markdown(":orange[**Question**: it cannot be computed yet.]")
             return None
     line.markdown(f"**Question**: {safe(found.question, 500)}")
     return found

@@ -120,10 +120,10 @@ PAGES = {
     "job": ("results/run_details.py", ["run"], {"tab": "Job", "job": "3"}),
     "compare": ("results/compare.py", ["runs"], {}),
     "what-if": ("plan/what_if.py", ["what-if"], {}),
-    "sweep": ("plan/sweep.py", ["sweep"], {}),
-    "size": ("plan/size.py", ["size"], {}),
-    "headroom": ("plan/size.py", ["size"], {"part": "Headroom"}),
-    "growth": ("plan/size.py", ["growth"], {"part": "Growth"}),
+    "sweep": ("plan/capacity.py", ["sweep"], {}),
+    "size": ("plan/capacity.py", ["size"], {}),
+    "headroom": ("plan/capacity.py", ["size"], {"part": "Headroom"}),
+    "growth": ("plan/capacity.py", ["growth"], {"part": "Growth"}),
 }
 
 

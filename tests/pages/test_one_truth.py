@@ -314,7 +314,7 @@ def test_the_page_size(truth: Truth, cells: CarriedCells, store: Store, open_pag
     name = store.save_experiment(
         ExperimentRecord("size", spec.model_dump(mode="json"), found.to_plain(), sizing.STUDY.version, "by hand")
     )
-    app = open_page("plan/size.py", experiment=name)
+    app = open_page("plan/capacity.py", experiment=name)
     assert not app.exception
     rows = app.dataframe[0].value if app.dataframe else app.table[0].value
     told = " ".join(map(str, rows.to_numpy().ravel()))
@@ -337,7 +337,7 @@ def test_the_page_growth(truth: Truth, cells: CarriedCells, store: Store, open_p
     found = growth.STUDY.run(growth_spec(truth), truth.scenario, store=cells)
     spec = growth_spec(truth).model_dump(mode="json")
     name = store.save_experiment(ExperimentRecord("growth", spec, found.to_plain(), growth.STUDY.version, "by hand"))
-    app = open_page("plan/size.py", experiment=name, part="Growth")
+    app = open_page("plan/capacity.py", experiment=name, part="Growth")
     assert not app.exception
     assert_told(truth, told_in_tables(app), ("FIFO", "more jobs"))
 
@@ -347,7 +347,7 @@ def test_the_page_sweep(truth: Truth, cells: CarriedCells, store: Store, open_pa
     found = sweep.run_sweep(sweep_spec(truth), truth.scenario, store=cells).answer
     spec = sweep_spec(truth).model_dump(mode="json")
     name = store.save_experiment(ExperimentRecord("sweep", spec, found.to_plain(), sweep.STUDY.version, "by hand"))
-    app = open_page("plan/sweep.py", experiment=name)
+    app = open_page("plan/capacity.py", experiment=name)
     app = app.selectbox(key="sweep-metric").set_value("wait_p95").run()
     part = next(one for one in app.segmented_control if str(one.key).startswith("sweep-part"))
     app = part.set_value("Table").run()

@@ -27,7 +27,7 @@ from dlsched.ui.plan.sweep_form import METRICS
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "plan/sweep.py"
+PAGE = "plan/capacity.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 NODES = {"key": "nodes", "values": [1, 2, 3]}

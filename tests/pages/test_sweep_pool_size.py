@@ -16,7 +16,7 @@ from tests.support.look_ahead_runs import elastic_scenario
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "plan/sweep.py"
+PAGE = "plan/capacity.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"

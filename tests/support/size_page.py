@@ -17,7 +17,7 @@ from dlsched.studies.design import Futures
 from dlsched.ui.frame.futures import PREFIX
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "plan/size.py"
+PAGE = "plan/capacity.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 WAIT = {"metric": "wait_p95", "limit": 30.0}

@@ -1,4 +1,4 @@
-"""What months ahead say in words: when a target breaks, by when to order; cards, table, banners, assumptions."""
+"""What months ahead say in words: when a target is missed, by when to order; cards, table, banners, assumptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dlsched.studies.growth.answer import (
     to_order,
 )
 from dlsched.studies.growth.spec import GrowthSpec
-from dlsched.studies.sizing.answer import counts_words
+from dlsched.studies.sizing.answer import Counts, counts_words
 from dlsched.studies.sizing.words import (
     VERDICTS,
     claim_asked,
@@ -33,16 +33,16 @@ BEFORE = "Until when does the cluster meet my targets, and by when must more be 
 ASSUMED = (
     Premise(
         "each month by itself",
-        "Every month is a run of its own. No queue is carried over from the month before: a month that fails leaves "
-        "jobs behind which the next one does not have.",
+        "Every month is a run of its own. No queue is carried over: jobs that a month leaves unfinished are not in the "
+        "next one.",
     ),
     Premise(
         "today's job mix",
-        "More jobs like today's over the same time: those added are copies of jobs that are there, on other days.",
+        "More jobs like today's over the same time: those added are copies of today's jobs, on other days.",
     ),
     Premise(
-        "growth by more jobs alone",
-        "Nothing else changes but what is delivered and retired, from the begin of a month on.",
+        "only the number of jobs grows",
+        "Nothing else changes, except what is delivered and retired, from the start of a month on.",
     ),
 )
 
@@ -52,40 +52,54 @@ def speed_words(percent: float) -> str:
     return f"{signed(percent)}% a month"
 
 
-def asked_words(spec: GrowthSpec) -> str:
-    """Return what grows for how long: "demand +3% a month, 12 months, 2 deliveries or retirements"."""
-    steps = f", {amount(len(spec.steps), 'delivery or retirement', 'deliveries or retirements')}" if spec.steps else ""
-    condition = "".join(f", {words}" for words in condition_words(spec.condition))
-    return f"demand {speed_words(spec.percent)}, {amount(spec.months, 'month')}{steps}{condition}"
+def question_words(spec: GrowthSpec, goal: str) -> str:
+    """Return what is asked; ``goal``: targets, policy and conditions in words."""
+    changes = amount(len(spec.steps), "delivery or retirement", "deliveries or retirements")
+    steps = f" and {changes}" if spec.steps else ""
+    grows = f"{speed_words(spec.percent)}{steps} over {amount(spec.months, 'month')}"
+    return f"Until when does the cluster meet {goal}, at {grows}?"
 
 
 def sentence(growth: Growth) -> str:
-    """Return what the answer says: until when the targets hold, which one breaks, what to order and when."""
+    """Return what the answer says: until when the targets hold, which one is missed, what to order and when."""
     last, broken, unsure = growth.months[-1].month, breaks_at(growth), first_of(growth, "unsure")
     speed = f"at {speed_words(growth.percent)}"
+    one = len(growth.rule.targets) == 1
+    targets, are, they = ("the target", "is", "It holds") if one else ("the targets", "are", "They hold")
     if broken is None and unsure is None:
-        return _under(growth, f"The targets hold through {growth.name_of(last)} {speed}{claim_asked(growth.rule)}.")
-    risk = "" if unsure is None else f"at risk {_from(growth, unsure)}"
+        often = claim_asked(growth.rule).strip()
+        held = f"{targets} {'holds' if one else 'hold'} through {growth.name_of(last)} {speed}"
+        return _under(growth, f"{often}, {held}." if often else f"{held}.")
     if broken is None:
-        return _under(growth, f"The targets are {risk} {speed}. {order_words(growth)}")
+        return _under(growth, f"{targets} {are} {_at_risk(growth, unsure)} {speed}. {order_words(growth)}")
     check = growth.check(broken)
     failing = [] if check.why else [one.target.words for one in check.targets if one.verdict == "fails"]
-    said = f"{listed(failing)} {'breaks' if len(failing) == 1 else 'break'}" if failing else "The targets break"
+    if failing:
+        named = "the target" if len(failing) == 1 else f"{len(failing)} targets"
+        targets, are = f"{named} ({listed(failing)})", "is" if len(failing) == 1 else "are"
+    when = f"first missed in {growth.name_of(broken)} (demand {growth.load_of(broken)})"
+    if broken == 0:
+        when = f"already missed {_now(growth)}"
+    before = f", and {_at_risk(growth, unsure)}" if unsure is not None and unsure < broken else ""
     why = f" ({check.why})" if check.why else ""
-    when = "today" if broken == 0 else f"in {growth.name_of(broken)} (demand {growth.load_of(broken)})"
-    before = f", {risk}" if unsure is not None and unsure < broken else ""
     after = recovers_at(growth)
-    again = f" They hold again from {growth.name_of(after)} on." if after is not None else ""
-    return _under(growth, f"{said} {when} {speed}{before}{why}.{again} {order_words(growth)}")
+    again = f" {they} again from {growth.name_of(after)} on." if after is not None else ""
+    return _under(growth, f"{targets} {are} {when} {speed}{before}{why}.{again} {order_words(growth)}")
 
 
 def _under(growth: Growth, text: str) -> str:
+    """Return a sentence, with the conditions before it."""
     condition = condition_words(growth.condition)
-    return f"With {listed(condition)}: {text}" if condition else text
+    return f"With {listed(condition)}, {text[:1].lower()}{text[1:]}" if condition else capital(text)
 
 
-def _from(growth: Growth, month: int) -> str:
-    return "already today" if month == 0 else f"from {growth.name_of(month)} on"
+def _at_risk(growth: Growth, month: int | None) -> str:
+    return f"at risk from {growth.name_of(month)} on" if month else f"already at risk {_now(growth)}"
+
+
+def _now(growth: Growth) -> str:
+    """Return today's month: "in November 2026", "today" without a date."""
+    return f"in {growth.name_of(0)}" if growth.begin else "today"
 
 
 def certainty(growth: Growth) -> str:
@@ -107,11 +121,16 @@ def order_words(growth: Growth) -> str:
         most = f": no size up to {counts_words(growth.types, asked[0].most)} holds" if asked else ""
         return f"Order {late}{most}."
     more = tuple(a - b for a, b in zip(order.counts, order.planned, strict=True))
-    extra = counts_words(growth.types, more).replace(" node", " more node")
+    extra = _more_words(growth, more)
     usd = "" if order.usd_more is None else f", {money_per_month(order.usd_more)} more"
     hold = "holds" if sum(order.counts) == 1 else "hold"
     until = f"{'in' if len(growth.orders) == 1 else 'through'} {growth.name_of(order.month)}"
     return f"Order {extra} {late}: {counts_words(growth.types, order.counts)} {hold} {until}{usd}."
+
+
+def _more_words(growth: Growth, more: Counts) -> str:
+    words = counts_words(growth.types, more)
+    return words.replace(" rented", " more rented") if growth.types[0].rented else words.replace(" node", " more node")
 
 
 def nodes_words(growth: Growth, month: int) -> str:
@@ -130,25 +149,29 @@ def step_words(growth: Growth, step: GrowthStep) -> str:
 
 
 def cards_of(growth: Growth) -> list[tuple[str, str, str]]:
-    """Return four cards: when it breaks, what to order by when, the demand then, what it costs more."""
+    """Return four cards: when a target is missed, what to order by when, the demand then, what it costs more."""
     broken, unsure, by = breaks_at(growth), first_of(growth, "unsure"), order_by(growth)
     at = broken if broken is not None else unsure if unsure is not None else growth.months[-1].month
     if broken is not None:
-        value = "today" if broken == 0 else growth.name_of(broken)
-        first = ("Breaks in", value, "The first month that fails a target.")
+        value = "today" if broken == 0 and not growth.begin else growth.name_of(broken)
+        first = ("First missed", value, "The first month that misses a target.")
     elif unsure is not None:
-        first = ("At risk from", growth.name_of(unsure), "From here on too few futures meet the targets.")
+        first = (
+            "At risk from",
+            growth.name_of(unsure),
+            "The first month that may miss a target.",
+        )
     else:
         first = ("Holds through", growth.name_of(at), "The last month that was projected.")
     found = [first, ("Demand then", growth.load_of(at), f"Times today's, in {growth.name_of(at)}.")]
     if by is None:
         return [*found, ("Order", "nothing", "Every month meets the targets.")]
     lead = amount(growth.lead_months, "month")
-    why = f"The first month that does not surely meet the targets, less {lead} of delivery."
+    why = f"{capital(lead)} of delivery before the first month that misses a target or is at risk."
     found.append(("Order by", "now" if by < 0 else growth.name_of(by), why + _overdue(by)))
     order = to_order(growth)
     if order is not None and order.counts is not None and order.usd_more is not None:
-        found.append(("Costs more", f"{money(order.usd_more)}/month", order_words(growth)))
+        found.append(("Extra cost", f"{money(order.usd_more)}/month", order_words(growth)))
     return found
 
 

@@ -23,6 +23,7 @@ __all__ = [
 STUDY = Study(
     kind="size",
     label="Size",
+    page="Capacity",
     spec=SizeSpec,
     answer=Sizing,
     check=check,

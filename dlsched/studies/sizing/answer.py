@@ -42,7 +42,7 @@ class VmRange(FrozenModel):
     """A VM type whose number of nodes varies: the key of the change, its name, from ``least`` to ``most`` nodes.
 
     ``today``: what the scenario has. ``usd_per_h``: price of a node, None where none is set or policies choose the
-    machines; ``gpus`` of a node.
+    machines; ``gpus`` of a node. ``rented``: the number is how many machines a policy may rent at once.
     """
 
     key: str
@@ -52,6 +52,7 @@ class VmRange(FrozenModel):
     today: int
     usd_per_h: float | None = None
     gpus: int = 0
+    rented: bool = False
 
 
 class Size(FrozenModel):
@@ -146,6 +147,8 @@ class Sizing(Answer):
 
 def counts_words(types: Sequence[VmRange], counts: Counts) -> str:
     """Return a size in words; types of which there are none are left out."""
+    if types[0].rented:
+        return f"up to {amount(counts[0], 'rented machine')}"
     parts = [
         amount(count, "node") + (f" of {vm.name}" if vm.name else "")
         for vm, count in zip(types, counts, strict=True)

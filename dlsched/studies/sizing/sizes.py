@@ -48,7 +48,7 @@ class Sizes:
         return HOURS_PER_MONTH * sum(count * (price or 0.0) for count, price, _ in self._nodes(counts))
 
     def gpus(self, counts: Counts) -> int:
-        """Return the GPUs of all nodes; 0 for free slots."""
+        """Return the GPUs of all nodes; 0 for rented machines."""
         return sum(count * gpus for count, _, gpus in self._nodes(counts))
 
     def cost(self, counts: Counts) -> float:
@@ -132,6 +132,7 @@ def _range(scenario: Scenario, one: TypeRange) -> VmRange:
         today=int(today or 0),
         usd_per_h=None if vm is None else vm.usd_per_h,
         gpus=0 if vm is None else vm.gpus,
+        rented=scenario.cluster.free_slots,
     )
 
 

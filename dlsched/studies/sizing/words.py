@@ -23,6 +23,7 @@ from dlsched.studies.sizing.answer import (
     check_at,
     check_load,
     cost_at,
+    counts_words,
     jobs_words,
     left_out,
     reachable,
@@ -59,18 +60,18 @@ VERDICTS: Mapping[Verdict, str] = {"meets": "ok", "fails": "fails", "unsure": "b
 SMALLEST: Mapping[CostBy, str] = {"gpus": "GPUs", "nodes": "nodes"}
 """Without prices, what the smallest size has fewest of."""
 MARGIN = (
-    "Other months can differ more than months reshuffled from these days. A longer trace is the only cure: in tests "
-    "on traces of 28 days, half as many nodes again still missed the target in up to 6% of them, and in 38% of those "
-    "in which single users brought their work in bursts."
+    "Other months can differ more than months reshuffled from these days. Only a longer trace helps: in tests on "
+    "traces of 28 days, 50% more nodes still missed the target in up to 6% of them, and in 38% of those in which "
+    "single users submitted their work in bursts."
 )
 """What a margin on top of a size found on a recorded trace is worth (decision 030)."""
 
 LOAD_ASSUMED = Premise(
-    "load by more jobs alone",
+    "only the number of jobs grows",
     "More jobs like today's over the same time: copies of jobs of the trace on other days. Tried in steps of 5% of the "
-    "jobs; more jobs are supposed never to be served better.", "",
+    "jobs; more jobs are assumed never to wait less.", "",
 )  # fmt: skip
-NO_HEADROOM = "This answer has no headroom: it was not asked, or the search ran out of runs before."
+NO_HEADROOM = "The headroom of this answer was not computed: it was not asked for, or the search ran out of runs."
 
 
 def sentence(sizing: Sizing) -> str:
@@ -78,21 +79,20 @@ def sentence(sizing: Sizing) -> str:
     answer = sizing.answer
     if answer is None:
         return _no_size(sizing)
-    today = "Today's " if answer == sizing.today else ""
+    today = "today's " if answer == sizing.today else ""
     are = "is" if sum(answer) == 1 else "are"
-    return _under(sizing, f"{today}{sizing.words(answer)} {are} {claim_words(sizing, answer)}")
+    return _under(sizing, capital(f"{today}{sizing.words(answer)} {are} {claim_words(sizing, answer)}"))
 
 
 def claim_words(sizing: Sizing, answer: Counts) -> str:
-    """Return what is claimed of the size found: "the cheapest we tried that would have met … in this month and …"."""
+    """Return what the answer says of the size found: "the cheapest size tried that would have met … in this month"."""
     fewest = SMALLEST.get(sizing.cost_by)
     smallest = fewest is not None or (sizing.cost_by == "runs" and not _meets_below(sizing, answer))
-    meets = "meets" if sum(answer) == 1 else "meet"
-    would = meets if sizing.rule.basis.kind == "drawn" else "would have met"
-    which = f"the {'smallest' if smallest else 'cheapest'} we tried that {would}"
+    would = "meets" if sizing.rule.basis.kind == "drawn" else "would have met"
+    which = f"the {'smallest' if smallest else 'cheapest'} size tried that {would}"
     unpriced = "" if fewest is None else f" No prices are set: the smallest has the fewest {fewest}."
     if sizing.cost_by == "runs":
-        unpriced = " None that does costs less beyond chance."
+        unpriced = " No other size that does is clearly cheaper."
     held = held_words(sizing.rule, check_at(sizing, answer))
     return f"{which} {_all_targets(sizing)} {held}{_price(sizing, answer)}.{unpriced}"
 
@@ -135,14 +135,15 @@ def _meets_below(sizing: Sizing, answer: Counts) -> bool:
 def _no_size(sizing: Sizing) -> str:
     tried = [size.counts for size in sizing.sizes]
     most = sizing.words(max(tried, key=lambda counts: (sum(counts), counts))) if tried else ""
-    what = f"No size we tried, up to {most}, meets" if most else "No size was tried that meets"
+    largest = most.removeprefix("up to ")
+    what = f"No size tried, up to {largest}, meets" if most else "No size was tried that meets"
     return _under(sizing, f"{what} {_all_targets(sizing)}{claim_asked(sizing.rule)}.")
 
 
 def _all_targets(sizing: Sizing) -> str:
     targets = sizing.rule.targets
     if len(targets) == 1:
-        return f"“{targets[0].words}”"
+        return f"the target ({targets[0].words})"
     return "both targets" if len(targets) == 2 else f"all {len(targets)} targets"
 
 
@@ -238,21 +239,21 @@ def verdict_words(check: Check) -> str:
 
 
 def neighbour_words(sizing: Sizing) -> str:
-    """Return the sizes just below the answer with their verdicts; "" where there are none."""
+    """Return the sizes just below the answer with their verdicts: "27 nodes: borderline (…)."; "" without any."""
     parts = [f"{sizing.words(counts)}: {verdict_words(check_at(sizing, counts))}" for counts in sizing.neighbours]
-    return f"Just below: {'; '.join(parts)}." if parts else ""
+    return f"{capital('; '.join(parts))}." if parts else ""
 
 
 def one_more_words(sizing: Sizing, more: OneMore) -> str:
     """Return what one node more costs and changes; that it would not help where nothing gets better."""
-    of = f" of {more.vm.name}" if more.vm.name else ""
+    what = "rented machine" if more.vm.rented else f"node of {more.vm.name}" if more.vm.name else "node"
     usd = "" if more.usd_month is None else f" ({money_per_month(more.usd_month)} more)"
     better = [
         f"{KPIS[metric].label} {change_words(KPIS[metric], change, sizing.rule.basis)}"
         for metric, change in more.changes.items()
         if change is not None and change.verdict in ("better", "likely better")
     ]
-    return f"One more node{of}{usd}: {'; '.join(better)}." if better else f"One more node{of}{usd} would not help."
+    return f"One more {what}{usd}: {'; '.join(better)}." if better else f"One more {what}{usd} would not help."
 
 
 def change_words(kpi: KPI, change: Change, basis: Basis) -> str:
@@ -267,7 +268,7 @@ def reversal_words(sizing: Sizing, one: Reversal) -> str:
     """Return where more nodes did worse: that is real, as both sizes met the same futures."""
     where = "in this trace" if sizing.rule.exact else f"in {one.change.worse:,} of {amount(one.change.n, 'future')}"
     sizes = f"{sizing.words(one.larger)} do worse than {sizing.words(one.smaller)} {where}"
-    return f"{capital(sizes)} ({KPIS[one.metric].label}): more nodes are not always better here."
+    return f"{capital(sizes)} ({KPIS[one.metric].label}): more is not always better here."
 
 
 def left_out_words(sizing: Sizing) -> str:
@@ -275,12 +276,14 @@ def left_out_words(sizing: Sizing) -> str:
     left = None if sizing.answer is None else left_out(sizing, sizing.answer)
     if sizing.answer is None or left is None or left <= 0:
         return ""
-    many = f"{number(left)} jobs are rejected or not done at the end"
-    return f"With {sizing.words(sizing.answer)} {many}, about as many as with today's cluster or fewer."
+    many = f"{number(left)} jobs are rejected or unfinished at the end"
+    return f"With {sizing.words(sizing.answer)}, {many}: about as many as with today's cluster, or fewer."
 
 
-def ranges_words(types: Sequence[VmRange | TypeRange]) -> str:
+def ranges_words(types: Sequence[VmRange | TypeRange], *, rented: bool) -> str:
     """Return how many nodes may be tried: "1 to 32 nodes", "0 to 4 nodes of A100 and 1 to 8 nodes of H100"."""
+    if rented:
+        return f"{types[0].least:,} to {amount(types[0].most, 'rented machine')}"
     kinds = [f" of {one.key.removeprefix(NODES_OF)}" if one.key.startswith(NODES_OF) else "" for one in types]
     return listed([f"{one.least:,} to {one.most:,} nodes{kind}" for one, kind in zip(types, kinds, strict=True)])
 
@@ -299,7 +302,9 @@ def cards_of(sizing: Sizing) -> list[tuple[str, str, str]]:
     answer = sizing.answer
     if answer is None:
         return _cards_of_none(sizing)
-    found = [("Nodes", nodes_card(sizing, answer), f"{sizing.words(answer)}, today {sizing.words(sizing.today)}.")]
+    label = "Rented machines, at most" if sizing.types[0].rented else "Nodes"
+    sizes = f"{capital(sizing.words(answer))}; today {sizing.words(sizing.today)}."
+    found = [(label, nodes_card(sizing, answer), sizes)]
     cost = cost_at(sizing, answer)
     if cost is not None:
         more = usd_more(sizing, answer, sizing.today)
@@ -390,8 +395,8 @@ def cautions_of(sizing: Sizing, *, stale: bool = False, elsewhere: bool = False)
     if sizing.answer is not None:
         edges = [vm for vm, count in zip(sizing.types, sizing.answer, strict=True) if count == vm.least > 1]
         if edges:
-            least = ", ".join(f"{vm.least:,} {f'{vm.name} ' if vm.name else ''}nodes" for vm in edges)
-            text = f"The answer has the least nodes that were allowed ({least}): fewer were not tried."
+            least = listed([counts_words([vm], (vm.least,)) for vm in edges])
+            text = f"The answer is the smallest size that was allowed ({least}): fewer were not tried."
             found.append(Caution("orange", text, "Allow fewer and search again"))
     return [*found, *origin_cautions(sizing.scenario_name, stale=stale, elsewhere=elsewhere)]
 
@@ -401,9 +406,9 @@ def burst_words(sizing: Sizing) -> str:
     one = sizing.campaign
     if one is None or not one.is_burst or sizing.rule.basis.kind == "drawn":
         return ""
-    days = f"as much as everybody's of {one.share * one.days:.1f} average days"
+    days = f"as much as all users on {one.share * one.days:.1f} average days"
     many = f"One user submitted {share(one.share)} of all GPU-hours on a single day, {days}."
-    return f"{many} With bursts like this no margin on top of a size was safe in our tests."
+    return f"{many} With bursts like this, no margin on top of a size was safe in our tests."
 
 
 def violations(sizing: Sizing) -> list[tuple[str, str]]:
@@ -422,8 +427,8 @@ def caveats_of_goal(
 def premises_of(sizing: Sizing) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario."""
     found = rule_premises(sizing.rule, sizing.futures.vary)
-    why = "Only these were tried, and of those not all: more nodes are supposed to serve better, and sizes that say "
-    found.append(Premise(f"sizes: {ranges_words(sizing.types)}", why + "otherwise are told."))
+    why = "Only these were tried, and not all of them: more nodes usually serve better, and the page shows sizes that "
+    found.append(Premise(f"sizes: {ranges_words(sizing.types, rented=sizing.types[0].rented)}", why + "do not."))
     if sizing.cost_by in ("gpus", "nodes"):
         found.append(Premise("no prices", NO_PRICES, "Cluster"))
     return found
@@ -463,11 +468,12 @@ def metric_names(sizing: Sizing) -> dict[str, str]:
 
 def headroom_words(sizing: Sizing, room: Headroom) -> str:
     """Return how many jobs a size can handle: "28 nodes can handle 75% more jobs"."""
-    size = ("Today's " if room.counts == sizing.today else "") + sizing.words(room.counts)
+    size = capital(("today's " if room.counts == sizing.today else "") + sizing.words(room.counts))
     if room.last is None:
-        return f"{size} {'misses' if sum(room.counts) == 1 else 'miss'} the targets with the jobs of now."
-    jobs = "no more jobs than now" if room.last == 1 else jobs_words(room.last)
-    most = "" if room.first is not None else ", the most that were tried"
+        targets = "target" if len(sizing.rule.targets) == 1 else "targets"
+        return f"{size} already {'misses' if sum(room.counts) == 1 else 'miss'} the {targets} with today's jobs."
+    jobs = "no more jobs than today's" if room.last == 1 else jobs_words(room.last)
+    most = "" if room.first is not None else ", the most tried"
     return f"{size} can handle {jobs}{most}."
 
 
@@ -489,13 +495,15 @@ def headroom_cards(sizing: Sizing) -> list[tuple[str, str, str]]:
     """Return two cards a size: the headroom, and what the next load says."""
     found = []
     for room in sizing.headroom:
-        whose = "today" if room.counts == sizing.today else "answer"
-        found.append((f"Headroom, {whose}", headroom_card(room), f"{sizing.words(room.counts)}: the most jobs tried "
-                      "with which all targets are met, against now."))  # fmt: skip
+        size = ("today's " if room.counts == sizing.today else "") + sizing.words(room.counts)
+        found.append((f"Headroom of {size}", headroom_card(room), f"{capital(size)}: the most jobs tried "
+                      "with which all targets are met, compared with today."))  # fmt: skip
         first = next((load for load in room.loads if load.factor == room.first), None)
         if first is not None:
             check = check_load(sizing, first)
-            found.append((f"With {jobs_words(first.factor)}, {whose}", VERDICTS[check.verdict], verdict_words(check)))
+            jobs = "today's jobs" if first.factor == 1 else jobs_words(first.factor)
+            label = f"{capital(sizing.words(room.counts))} with {jobs}"
+            found.append((label, VERDICTS[check.verdict], verdict_words(check)))
     return found
 
 

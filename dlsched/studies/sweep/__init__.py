@@ -11,6 +11,7 @@ __all__ = ["STUDY", "AxisSpec", "SweepSpec", "Swept", "answer_of", "check", "pla
 STUDY = Study(
     kind="sweep",
     label="Sweep",
+    page="Capacity",
     spec=SweepSpec,
     answer=Sweep,
     check=check,

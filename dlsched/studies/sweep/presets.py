@@ -60,13 +60,14 @@ SHARE_THAT_FAILS, FAILS_FOR = 0.25, 0.25
 class Preset:
     """A question that is asked often.
 
-    ``policies``: those it is asked about, the last as the reference that others are compared with job by job; empty =
-    any.
+    ``mode``: how it varies the scenario; ``policies``: those it is asked about, the last as the reference that others
+    are compared with job by job; empty = any.
     """
 
     key: Literal["size", "pool-size", "load", "assumptions", "situations"]
     label: str
     help: str
+    mode: Mode = "grid"
     policies: tuple[str, ...] = ()
 
 
@@ -74,42 +75,44 @@ PRESETS = (
     Preset("size", "How many nodes?", "From half to twice as many nodes, under each policy"),
     Preset(
         "pool-size",
-        "Size of an elastic pool?",
+        "How large an elastic pool?",
         "The gain of the optimal ModelArts allocator over the greedy one, job by job, on fewer and on more nodes, with "
         "and without mishaps",
-        ("modelarts-optimal", "modelarts-greedy"),
+        policies=("modelarts-optimal", "modelarts-greedy"),
     ),
     Preset("load", "What if load grows?", "Up to 1.6 times as many jobs over the same time, under each policy"),
     Preset(
         "assumptions",
-        "Which assumption matters?",
-        "Six assumptions, each 20% lower and higher by itself: what moves the answer most",
+        "Which assumption matters most?",
+        "Six assumptions, each 20% lower and higher by itself: what changes the result most",
+        "one-at-a-time",
     ),
     Preset(
         "situations",
-        "Five situations",
+        "Situations to be ready for",
         "As it is, more jobs, other run times, two nodes fail, higher prices: which policy is the safe choice",
+        "one-at-a-time",
     ),
 )
 
 
-def preset(key: str, scenario: Scenario) -> tuple[Mode, tuple[AxisSpec, ...]]:
-    """Return how and over what the scenario varies; InputError where it has nothing of the kind."""
+def axes_of(key: str, scenario: Scenario) -> tuple[AxisSpec, ...]:
+    """Return over what a preset varies the scenario; InputError where it has nothing of the kind."""
     if key == "size":
-        return "grid", (_sizes(scenario),)
+        return (_sizes(scenario),)
     if key == "pool-size":
         pool_of(scenario)
-        return "grid", (_sizes(scenario), AxisSpec(key="mishaps", values=(OWN, "mishaps")))
+        return _sizes(scenario), AxisSpec(key="mishaps", values=(OWN, "mishaps"))
     if key == "load":
-        return "grid", (_needed(scenario, "demand", LOADS),)
+        return (_needed(scenario, "demand", LOADS),)
     if key == "assumptions":
         found = [
             axis
             for name in ASSUMPTIONS
             if (axis := _axis(scenario, name, low_and_high(scenario, factor_of(scenario, name))))
         ]
-        return "one-at-a-time", tuple(found[:MOST_ASSUMPTIONS])
-    return "one-at-a-time", _situations(scenario)
+        return tuple(found[:MOST_ASSUMPTIONS])
+    return _situations(scenario)
 
 
 def low_and_high(scenario: Scenario, change: Factor) -> tuple[Value, ...]:

@@ -96,9 +96,10 @@ def answer_of(
     )
 
 
-def question_of(spec: SweepSpec, scenario: Scenario, *, exact: bool) -> str:
+def question_of(spec: SweepSpec, scenario: Scenario) -> str:
     """Return what is asked in one line, see :func:`studies.sweep.words.question_words`."""
-    return question_words([_axis(scenario, axis) for axis in spec.axes], len(spec.policies), spec.futures, exact=exact)
+    labels = [registry.find(key).label for key in spec.policies]
+    return question_words(spec.mode, [_axis(scenario, axis) for axis in spec.axes], labels)
 
 
 def _axis(scenario: Scenario, axis: AxisSpec) -> Axis:

@@ -11,7 +11,6 @@ from dlsched.metrics.stats.statements import Estimate
 from dlsched.policies.registry import spoken
 from dlsched.studies.design.factors import role_of
 from dlsched.studies.design.measures import MEASURES, is_paired
-from dlsched.studies.design.variants import Futures
 from dlsched.studies.sweep.answer import (
     Axis,
     Regret,
@@ -32,10 +31,9 @@ from dlsched.studies.sweep.answer import (
 from dlsched.wording import settings
 from dlsched.wording.assumptions import Premise, draw_premises, exact_premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
-from dlsched.wording.certainty import EXACT
 from dlsched.wording.certainty import certainty as certainty_of
 from dlsched.wording.certainty import value_words as certain_words
-from dlsched.wording.formats import MISSING, amount, listed, number, show_size
+from dlsched.wording.formats import MISSING, amount, capital, listed, number, show_size
 
 AS_IT_IS = "as it is"
 MOST_PERCENT = 500.0
@@ -43,14 +41,13 @@ MOST_PERCENT = 500.0
 PAIRED = "All situations and policies meet the same jobs, run times and failures in a future."
 DEFAULTS = "Every policy runs with its default parameters, but for what varies here."
 ONE_FUTURE = "One simulated version of the workload: a rough preview."
-SAFE = "The choice whose worst case is best, where nobody knows which situation comes."
-MOST_NAMED = 3
-"""Of more things that vary a question names no values."""
+SAFE = "It has the best worst case: choose it where you do not know which situation comes."
 UNCLEAR = ("not clear", "rough", "mixed")
-REGRET = (
-    "Regret is what a policy loses to the best policy of each situation. ★ has the smallest worst loss (minimax "
-    "regret): the safe choice where nobody knows which situation comes."
+BEHIND_WHY = (
+    "How far each policy is behind the best policy of each situation. ★ is never further behind than the others: the "
+    "safe choice where you do not know which situation comes."
 )
+REGRET = f"{BEHIND_WHY} This is the rule of minimax regret; regret is how far a policy is behind the best."
 KNEE = (
     "Knee: both axes are scaled to 0..1, and it is the point furthest below the line from the cheapest to the best. It "
     "depends on what was tried, and is no recommendation."
@@ -207,7 +204,7 @@ def loss_words(sweep: Sweep, regret: Regret, metric: str, at: int | None = None)
 
 
 def _of_one(sweep: Sweep, metric: str) -> str:
-    """Return what moves the only policy: over a range its ends, one at a time what moves it most."""
+    """Return what changes the only policy: over a range its ends, one at a time what changes it most."""
     policy, kpi = sweep.policies[0], MEASURES[metric]
     label = _name(sweep, policy)
     if sweep.mode == "one-at-a-time":
@@ -231,13 +228,13 @@ def _moved_most(sweep: Sweep, metric: str) -> str:
         return f"{label} has no numbers to compare"
     point, change = max(moves[0].ends, key=lambda end: abs(end[1].value))
     if not change.value:
-        return f"nothing varied here moves it under {label}"
+        return f"nothing varied here changes it under {label}"
     said = told(kpi, change)
     size = f"{said.size} on {kpi.show(base.value)}"
     if change.verdict in UNCLEAR:
         return f"no change is clear under {label}; the largest is {said.size}, {point_words(sweep, point)}"
     sure = f", {said.verdict}" if said.verdict and not sweep.exact else ""
-    return f"what moves it most under {label} is {point_words(sweep, point)}: {size}{sure}"
+    return f"under {label} it changes most {where_words(sweep, point)}: {size}{sure}"
 
 
 def value_text(kpi: KPI, of: Estimate | None) -> str:
@@ -249,8 +246,11 @@ def value_text(kpi: KPI, of: Estimate | None) -> str:
 
 
 def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
-    """Return up to three cards: safe choice, how far behind the best it can be, completed jobs."""
-    found = []
+    """Return up to three cards: safe choice, how far behind the best it can be, completed jobs.
+
+    Of one policy, one thing at a time: its value as it is, and the largest change each way.
+    """
+    found = [] if sweep.mode == "grid" or len(sweep.policies) > 1 else _cards_of_one(sweep, metric)
     safe = [one for one in regrets(sweep, metric) if one.safest] if len(sweep.policies) > 1 else []
     if safe:
         label = _name(sweep, safe[0].policy)
@@ -264,6 +264,21 @@ def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
     found.append(
         ("Completed jobs", _completed(sweep), "Least and most over all runs; rejected and unfinished are not.")
     )
+    return found
+
+
+def _cards_of_one(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
+    policy, kpi = sweep.policies[0], MEASURES[metric]
+    base = value_at(sweep, 0, policy, metric)
+    if base is None:
+        return []
+    found = [(f"{kpi.label}, as it is", kpi.show(base.value), f"Under {_name(sweep, policy)}. {kpi.tooltip}")]
+    ends = [end for move in swings(sweep, policy, metric) for end in move.ends]
+    for side, sign in (("rise", 1.0), ("fall", -1.0)):
+        point, change = max(ends, key=lambda end: sign * end[1].value, default=(0, None))
+        if change is not None and sign * change.value > 0:
+            said = told(kpi, change)
+            found.append((f"Largest {side}", said.size, f"{capital(where_words(sweep, point))}: {said.text}."))
     return found
 
 
@@ -328,22 +343,30 @@ def premises_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Pre
     return own + [Premise(label, why) for label, why in helps]
 
 
-def question_words(axes: Sequence[Axis], policies: int, futures: Futures, *, exact: bool) -> str:
-    """Return what is asked in one line: "Nodes 4 to 12, Demand +20%; 5 policies, recorded + 40 futures"."""
-    few = len(axes) <= MOST_NAMED
-    varied = ", ".join(_axis_words(axis) for axis in axes) if few else " · ".join(axis.label for axis in axes)
-    return f"{varied}; {amount(policies, 'policy', 'policies')}, {EXACT if exact else futures_words(futures)}"
+def question_words(mode: str, axes: Sequence[Axis], labels: Sequence[str]) -> str:
+    """Return what is asked: "How do 5 policies compare from 4 nodes to 12 nodes?"; ``labels``: of the policies."""
+    name = spoken(labels[0]) if len(labels) == 1 else ""
+    policies = amount(len(labels), "policy", "policies")
+    if mode == "grid":
+        over = " and ".join(_range_words(axis) for axis in axes)
+        return f"How does {name} perform {over}?" if name else f"How do {policies} compare {over}?"
+    things = " or ".join(filter(None, (", ".join(map(_thing_words, axes[:-1])), _thing_words(axes[-1]))))
+    if name:
+        return f"What changes the result under {name} most: {things}?"
+    return f"Which of {policies} is the safe choice, whichever comes: {things}?"
 
 
-def _axis_words(axis: Axis) -> str:
+def _range_words(axis: Axis) -> str:
+    words = [situation_words(axis, value) for value in axis.values]
+    if len(words) > 1 and not isinstance(axis.values[0], str):
+        return f"from {words[0]} to {words[-1]}"
+    return f"with {' or '.join(words)}"
+
+
+def _thing_words(axis: Axis) -> str:
+    """Return what varies by itself: its value where there is one, else its name within a sentence."""
     if len(axis.values) == 1:
         return situation_words(axis, axis.values[0])
-    ends = [value_words(axis, value) for value in (axis.values[0], axis.values[-1])]
-    return f"{axis.label} {ends[0]} {'and' if len(axis.values) == 2 else 'to'} {ends[1]}"
-
-
-def futures_words(futures: Futures) -> str:
-    """Return how many futures there are: "recorded + 40 futures", "21 futures"."""
-    if futures.vary and futures.count:
-        return f"recorded + {amount(futures.count, 'future')}"
-    return amount(len(futures.seeds), "future")
+    label = axis.label if axis.label[:2].isupper() else axis.label[:1].lower() + axis.label[1:]
+    name, comma, kind = label.partition(", ")
+    return f"{name} ({kind})" if comma else name

@@ -28,8 +28,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     ),
     "Plan": (
         ("plan/what_if.py", "What if", "alt_route", "what-if"),
-        ("plan/sweep.py", "Sweep", "stacked_line_chart", "sweep"),
-        ("plan/size.py", "Size", "straighten", "size"),
+        ("plan/capacity.py", "Capacity", "straighten", "capacity"),
         ("plan/memo.py", "Memo", "description", "memo"),
     ),
 }
@@ -78,7 +77,9 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "runs": Moved("Run", {"part": "History"}),
     "result": Moved("Run details"),
     "whatif": Moved("What if"),
-    "pool-size": Moved("Sweep", {"preset": "pool-size"}),
+    "size": Moved("Capacity"),
+    "sweep": Moved("Capacity", {"part": "Range"}),
+    "pool-size": Moved("Capacity", {"part": "Range", "preset": "pool-size"}),
     "report": Moved("Memo"),
     "throughput": Moved("Speed-up", {"part": "Throughput"}, {"source": ("source", _CURVE_SOURCES)}),
     "training-time": Moved("Speed-up", {"part": "Training time"}),

@@ -35,7 +35,7 @@ STARTERS = (
     ("las", "when run times are unknown and short jobs should not wait."),
 )
 MOST_SHOWN = 5
-DECIDE = ("What if", "Sweep", "Size", "Memo")
+DECIDE = ("What if", "Capacity", "Memo")
 
 
 def demo_card(*, primary: bool) -> None:

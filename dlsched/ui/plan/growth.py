@@ -1,4 +1,4 @@
-"""The part Growth: the form of months ahead with deliveries and retirements, and when a target breaks."""
+"""The part Growth: the form of months ahead with deliveries and retirements, and when a target is missed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dlsched.studies.growth import GrowthSpec, check, read_spec, usual_runs
 from dlsched.studies.growth.answer import Growth, GrowthStep, month_of, to_order
 from dlsched.studies.growth.words import (
     ASSUMED,
-    asked_words,
     cards_of,
     cautions_of,
     certainty,
+    question_words,
     sentence,
     table_rows,
 )
@@ -35,12 +35,12 @@ from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.size import keys_of, name_of
 from dlsched.ui.scenario import price_lists, trust
 from dlsched.ui.study_page import Asked
-from dlsched.wording.formats import amount
+from dlsched.wording.formats import amount, capital
 
-MONTH, TYPE, NODES = "Month", "VM type", "Nodes ±"
+MONTH, TYPE, NODES = "Month", "Node type", "Nodes ±"
 BEGIN = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
 TABLE_HELP = (
-    "What is delivered (nodes above 0) or retired (below 0), from the begin of which month on. Month 0 is today's; a "
+    "What is delivered (nodes above 0) or retired (below 0), from the start of which month on. Month 0 is today's; a "
     "month can also be typed as 2027-03 where the first month has a date."
 )
 
@@ -49,8 +49,8 @@ def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
     size_state.take_wanted(scenario)
     plain = _months(tag_of(scenario))
-    steps = _steps(scenario, str(plain["begin"]))
     goal = targets.fields(scenario)
+    steps = _steps(scenario, str(plain["begin"]))
     rest = {"scenario": scenario.content_hash, "steps": [step.model_dump() for step in steps]}
     spec = read_spec(plain | goal.question | rest)
     check(spec, scenario)
@@ -61,7 +61,7 @@ def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
         runs = spec.months + 1 if goal.exact and not spec.percent else usual_runs(spec)
         return f"Project {amount(spec.months, 'month')}, {size_state.about(runs, scenario, goal.variant)}"
 
-    return Asked(spec, f"{asked_words(spec)}: {goal.words}", f"Growth, {scenario.name[:60]}", button)
+    return Asked(spec, question_words(spec, goal.words), f"Growth, {scenario.name[:60]}", button)
 
 
 def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
@@ -111,7 +111,7 @@ def _steps(scenario: Scenario, begin: str) -> list[GrowthStep]:
     columns = {
         MONTH: st.column_config.TextColumn(help=TABLE_HELP),
         TYPE: st.column_config.SelectboxColumn(
-            options=keys, format_func=lambda key: name_of(str(key)), help="Empty: the first"
+            options=keys, format_func=lambda key: capital(name_of(str(key))), help="Empty: the first"
         ),
         NODES: st.column_config.NumberColumn(format="%d", step=1, help="+4: delivered; −4: retired"),
     }
@@ -123,16 +123,17 @@ def _steps(scenario: Scenario, begin: str) -> list[GrowthStep]:
 
 
 def _from_size_found(scenario: Scenario, frame: pd.DataFrame) -> None:
-    """Offer to begin with the size that was found, as nodes that are delivered in month 0."""
+    """Offer to start with the size that was found, as nodes that are delivered in month 0."""
     found = size_state.newest_size(scenario.content_hash)
     if found is None or found.answer is None or found.answer == found.today:
         return
     rows = [["0", vm.key, count - vm.today] for vm, count in zip(found.types, found.answer, strict=True)]
     wanted = pd.DataFrame([row for row in rows if row[2]], columns=[MONTH, TYPE, NODES], dtype=object)
+    size = found.words(found.answer).removeprefix("up to ")
     st.button(
-        f"Begin with the {safe(found.words(found.answer))} found", key="growth-from-size", type="tertiary",
+        f"Start with the {safe(size)} found", key="growth-from-size", type="tertiary",
         on_click=tables.replace, args=(f"growth-steps-{tag_of(scenario)}", pd.concat([wanted, frame])),
-        help="What they are more than today's is delivered in month 0",
+        help="The nodes beyond today's are delivered in month 0",
     )  # fmt: skip
 
 

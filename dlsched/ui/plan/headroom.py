@@ -22,9 +22,16 @@ from dlsched.ui.answers import Shown
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, pick, sentence
 from dlsched.ui.frame.text import safe
-from dlsched.ui.plan import size_state
+from dlsched.ui.plan import size, size_state
 from dlsched.ui.scenario import trust
+from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import amount
+
+
+def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
+    """Show the fields and return what they ask: a search for a size looks for its headroom too; errors as there."""
+    question = "How many more jobs can today's cluster and the cheapest size handle with {goal}?"
+    return size.ask(scenario, question, "the headroom")
 
 
 def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:

@@ -101,9 +101,9 @@ def stored_sensitivity(scenario: Scenario, memo: Memo) -> Sensitivity | None:
 
     It must have the same options with the same numbers: others would say something else than the recommendation.
     """
-    for shown in SWEEPS.readable():
+    for shown in SWEEPS["one-at-a-time"].readable():
         sweep = shown.answer
-        if sweep.scenario == scenario.content_hash and sweep.mode == "one-at-a-time":
+        if sweep.scenario == scenario.content_hash:
             found = of_sweep(sweep, memo.service, memo.options, memo.comparison.basis)
             if found is not None and found.fits(memo.comparison):
                 return found

@@ -1,4 +1,4 @@
-"""The regret table of a sweep as HTML: text first, colour second, the worst case as a column of its own."""
+"""How far policies are behind the best, as an HTML table: text first, colour second, the worst case in a column."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def regret_table(sweep: Sweep, metric: str, theme: Theme) -> str:
     found, columns = regrets(sweep, metric), situations(sweep, metric)
     heads = "".join(f"<th scope='col'>{escape(point_words(sweep, at))}</th>" for at in columns)
     rows = "".join(_row(sweep, metric, one, columns, theme) for one in found)
-    caption = f"{MEASURES[metric].label}: loss to the best policy of each situation"
+    caption = f"{MEASURES[metric].label}: behind the best policy of each situation"
     if len(columns) < len(sweep.points):
-        caption += f"; of {len(sweep.points)} situations the {len(columns)} with the largest losses"
+        caption += f"; of {len(sweep.points)} situations the {len(columns)} with the largest differences"
     style = STYLE % {"muted": theme.muted, "ground": theme.ground}
     return (
         f"{style}<div class='regret-scroll' tabindex='0'><table class='regret'>"

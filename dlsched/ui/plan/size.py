@@ -48,8 +48,8 @@ from dlsched.wording.formats import amount
 from dlsched.workload.import_report import in_seconds, offered_load
 
 LACK_HELP = (
-    "A size must have as many jobs done as today's cluster in the same future. Jobs turned away or not done at the end "
-    "would otherwise make waits look short."
+    "A size must complete as many jobs as today's cluster in the same future. Jobs that are rejected or unfinished at "
+    "the end would otherwise make waits look short."
 )
 
 
@@ -58,6 +58,11 @@ LACK_HELP = (
 
 def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
+    return ask(scenario, "How many {machines} meet {goal}? Search from {sizes}.", "the cheapest size")
+
+
+def ask(scenario: Scenario, question: str, wanted: str) -> Asked[SizeSpec]:
+    """Show the fields and return what they ask, in the words of a part; errors as :func:`fields`."""
     size_state.take_wanted(scenario)
     goal = targets.fields(scenario)
     spec = read_spec(goal.question | _nodes(scenario, goal))
@@ -65,11 +70,14 @@ def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
 
     def button(is_stored: bool) -> str:
         if is_stored:
-            return "Show the cheapest size from the store"
+            return f"Show {wanted} from the store"
         runs = usual_runs(spec, exact=goal.exact)
-        return f"Find the cheapest size, {size_state.about(runs, scenario, goal.variant)}"
+        return f"Find {wanted}, {size_state.about(runs, scenario, goal.variant)}"
 
-    return Asked(spec, f"{goal.words}; {ranges_words(spec.types)}", f"Size, {scenario.name[:60]}", button)
+    rented = scenario.cluster.free_slots
+    sizes = ranges_words(spec.types, rented=rented)
+    words = question.format(machines="rented machines" if rented else "nodes", sizes=sizes, goal=goal.words)
+    return Asked(spec, words, f"Size, {scenario.name[:60]}", button)
 
 
 def fill(scenario: Scenario, shown: SizeSpec | None) -> None:
@@ -98,8 +106,8 @@ def keys_of(scenario: Scenario) -> list[str]:
 
 
 def name_of(key: str) -> str:
-    """Return a number of nodes in words: "Nodes", "A100 nodes"."""
-    return "Nodes" if key == ALL else f"{key.removeprefix(NODES_OF)} nodes"
+    """Return a number of nodes in words: "nodes", "A100 nodes"."""
+    return "nodes" if key == ALL else f"{key.removeprefix(NODES_OF)} nodes"
 
 
 def _nodes(scenario: Scenario, goal: Goal) -> dict[str, Any]:
@@ -124,24 +132,25 @@ def _varying(scenario: Scenario, tag: str) -> list[str]:
     if field not in st.session_state:
         st.session_state[field] = keys[:MOST_TYPES]
     chosen = st.multiselect(
-        "VM types that may vary", keys, key=field, persist_state="session", max_selections=MOST_TYPES,
+        "Node types that may vary", keys, key=field, persist_state="session", max_selections=MOST_TYPES,
         format_func=lambda key: str(key).removeprefix(NODES_OF), help="The others keep the nodes they have today",
     )  # fmt: skip
     if not chosen:
-        raise InputError("VM types that may vary", "there is none, so there is only one size", "Choose one or more")
+        raise InputError("Node types that may vary", "there is none, so there is only one size", "Choose one or more")
     return list(chosen)
 
 
 def _range(scenario: Scenario, key: str, tag: str) -> dict[str, Any]:
     today = int(factor_of(scenario, key).own(scenario) or 0)
     fields = {"least": 1 if key == ALL else 0, "most": most_nodes(today)}
-    labels = {"least": f"Search from … {safe(name_of(key)).lower()}", "most": f"to … {safe(name_of(key)).lower()}"}
+    what = "rented machines" if scenario.cluster.free_slots else name_of(key)
+    labels = {"least": f"Search from … {safe(what)}", "most": f"to … {safe(what)}"}
     for side, usual in fields.items():
         field = f"size-{side}-{key}-{tag}"
         if field not in st.session_state:
             st.session_state[field] = usual
         fields[side] = st.number_input(
-            labels[side], 0, MOST_NODES, key=field, persist_state="session", width=170,
+            labels[side], 0, MOST_NODES, key=field, persist_state="session", width=190,
             help=f"Today {today:,}. Sizes outside are not tried",
         )  # fmt: skip
     return {"key": key} | fields
@@ -151,11 +160,15 @@ def _limits(tag: str) -> tuple[float, int]:
     usual = SizeSpec.model_fields
     for name, value in (("lack", usual["lack_percent"].default), ("runs", usual["most_runs"].default)):
         st.session_state.setdefault(f"size-{name}-{tag}", value)
-    with st.popover("More", key="size-limits", help="Jobs that may be left undone, and when to stop"):
-        lack = st.number_input("Jobs that may be left undone (% of today's)", 0.0, 50.0, format="%g", help=LACK_HELP,
-                               key=f"size-lack-{tag}", persist_state="session")  # fmt: skip
-        most = st.number_input("Stop after so many runs", 100, 20_000, step=500, key=f"size-runs-{tag}",
-                               persist_state="session", help="What is found until then is the answer")  # fmt: skip
+    with st.popover("More", key="size-limits", help="Jobs that may be left unfinished, and when to stop"):
+        lack = st.number_input(
+            "Jobs that may be left unfinished (% of today's)", 0.0, 50.0, format="%g", help=LACK_HELP,
+            key=f"size-lack-{tag}", persist_state="session",
+        )  # fmt: skip
+        most = st.number_input(
+            "Stop after this many runs", 100, 20_000, step=500, key=f"size-runs-{tag}", persist_state="session",
+            help="The best size found until then is the answer",
+        )  # fmt: skip
     return float(lack), int(most)
 
 
@@ -175,7 +188,7 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all sizes run under")
         st.badge(f"{amount(answer.runs, 'run')}, {amount(len(answer.sizes), 'size')}", color="gray",
-                 help="What the search looked at; “cheapest” is among these")  # fmt: skip
+                 help="What the search tried; the cheapest is among these")  # fmt: skip
         st.badge(certainty(answer), color="gray", help=dollars(sure_words(answer)))
         if not shown.elsewhere and answer.answer is not None:
             st.space("stretch")
@@ -199,11 +212,12 @@ def _table(answer: Sizing) -> None:
 def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_current: bool) -> None:
     """Offer what comes after an answer: keep it, write it down, change it, take it over."""
     answer = shown.answer
-    why = "Today's cluster is the cheapest that does: there is nothing to choose"
+    why = "Today's cluster is the cheapest that meets the targets: there is nothing to choose"
     memo_options.buttons("size", shown.experiment_id, scenario, is_current=is_current,
                          why_not=why if answer.answer == answer.today else "")  # fmt: skip
     if answer.answer != answer.today and st.button(
-        "Open in What if", key="size-what-if", help="This size against today in the same futures: who wins, who loses"
+        "Open in What if", key="size-what-if",
+        help="This size against today's in the same futures: which users gain, which lose",
     ):  # fmt: skip
         with mistakes_shown():
             link = written_link(what_if_of(shown.spec, answer, scenario))
@@ -240,19 +254,20 @@ def _save_as_scenario(answer: Sizing, scenario: Scenario) -> None:
 
 HOW = """
 **Which sizes are tried.** For one VM type the search brackets and bisects; for several it walks along the cheapest
-counts that may do. A few futures guess where the answer is, all of them decide; a size that can no longer meet the
-targets is stopped early and listed without numbers. Every size with numbers ran the same futures, and every run is
+counts that may do. A few futures show where the answer may be, all of them decide; a size that can no longer meet
+the targets is stopped early and listed without numbers. Every size with numbers ran the same futures, and every run is
 audited. Sizes just below the answer and one node more are among them.
 
-**What is claimed.** Of a recorded trace: met in what was recorded, and on average over the months reshuffled from its
-days, or in so many percent of them. Of generated jobs: the whole 95% interval of the mean is within every target, or so
-many percent of the futures meet all targets at once. What is neither surely met nor surely missed is borderline, and
-never counted as met. As many jobs must be done as on today's cluster in the same future.
+**How often it must hold.** For a recorded trace: in what was recorded, and on average over the months reshuffled from
+its days, or in a given share of them. For generated jobs: the whole 95% interval of the mean is within every target, or
+a given share of the futures meets all targets at once. A size that neither clearly meets nor clearly misses the targets
+is borderline, and never counts as one that meets them. A size must complete as many jobs as today's cluster does in the
+same future.
 
-**Cheapest we tried** is not "cheapest possible": sizes between those in the table were passed over because larger ones
-failed or smaller ones did, as more nodes usually serve better. Where a larger size does worse in the same futures, that
-is real, and the page says so.
+**The cheapest size tried** may not be the cheapest possible: sizes between those in the table were skipped because
+larger ones failed or smaller ones met the targets, as more nodes usually serve better. Where a larger size does worse
+in the same futures, that is real, and the page says so.
 
-**Headroom** is found with more jobs over the same time, in steps of 5%. **Growth** plays every month by itself, with
-more jobs like today's; what waits at the end of a month is not carried over.
+**Headroom** is found with more jobs over the same time, in steps of 5%. **Growth** simulates every month by itself,
+with more jobs like today's; jobs that wait at the end of a month are not carried over.
 """

@@ -1,4 +1,4 @@
-"""The answers of the page Size: searches for a size and months ahead; what it is opened with, how long others take."""
+"""Searches for a size and months ahead: their answers, what they are opened with, how long they take, what is next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.sizing.conditions import condition_at, read_condition, refuse_options, written
 from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged
-from dlsched.ui import answers
 from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.fields import targets
 from dlsched.ui.fields.targets import tag_of
@@ -31,11 +30,9 @@ from dlsched.ui.scenario import trust
 from dlsched.wording.caveats import Caveat
 from dlsched.wording.formats import about_seconds
 
-PART = "part"
 LINKED = (targets.CONDITION, "policy", "with")
 """Parameters of the address that the page is opened with."""
 WANTED, TAKEN = "size-wanted", "size-taken"
-SIZE, HEADROOM, GROWTH = PARTS = ("Size", "Headroom", "Growth")
 
 SIZES = Answers(sizing.STUDY)
 MONTHS = Answers(growth.STUDY)
@@ -52,11 +49,8 @@ def newest_size(scenario_hash: str) -> Sizing | None:
     return None if found is None else found.answer
 
 
-def follow_link() -> None:
-    """Take over the answer the URL names, and the part it belongs to; before the page is begun."""
-    parts = (MONTHS, SIZES) if st.query_params.get(PART) == GROWTH else (SIZES, MONTHS)
-    if answers.follow_link(*parts) is MONTHS and PART not in st.query_params:
-        st.session_state[PART] = GROWTH
+def note_wanted() -> None:
+    """Note the condition and the policy the URL names where they are new, for the form to ask about."""
     linked = {name: st.query_params[name] for name in LINKED if name in st.query_params}
     if linked and targets.CONDITION in linked and linked != st.session_state.get(TAKEN):
         st.session_state[WANTED] = linked
@@ -75,14 +69,13 @@ def open_for(
         A condition that is something to choose, such as nodes.
     """
     refuse_options(condition, scenario)
-    st.session_state[PART] = SIZE
     for one in (SIZES, MONTHS):
         st.session_state.pop(f"{one.key}-filled", None)
     st.session_state.pop(TAKEN, None)
     link = {targets.CONDITION: ",".join(written(condition, ":")), "policy": policy}
     if policy and params:
         link["with"] = json.dumps(dict(params))
-    session.go("Size", **link)
+    session.go("Capacity", part="Size", **link)
 
 
 def take_wanted(scenario: Scenario) -> None:

@@ -1,4 +1,4 @@
-"""The controls of the page Sweep: what varies and policies; and the questions that are asked most."""
+"""The controls of the parts Range and Sensitivity: what varies and policies; and the questions that are asked most."""
 
 from __future__ import annotations
 
@@ -14,54 +14,62 @@ from dlsched.studies.design import Futures
 from dlsched.studies.design.factors import Value, factors_for
 from dlsched.studies.design.measures import PAIRED, is_paired
 from dlsched.studies.sweep import SweepSpec, read_spec
-from dlsched.studies.sweep.presets import PRESETS, Preset, low_and_high, preset, range_of
+from dlsched.studies.sweep.presets import PRESETS, Mode, Preset, axes_of, low_and_high, range_of
 from dlsched.studies.sweep.run import question_of
 from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
 from dlsched.ui.fields.factor import label_of_values
-from dlsched.ui.fields.policy_and_params import offered, usual
+from dlsched.ui.fields.policy_and_params import offered, usual, usual_variant
 from dlsched.ui.frame.forms import label_of
 from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import sweep_runs
-from dlsched.ui.plan.sweep_runs import Ready
+from dlsched.ui.plan.sweep_runs import SWEEPS, Ready
 from dlsched.ui.study_page import Asked, fold
 from dlsched.wording.formats import about_seconds, amount, listed
 
-MODES = {"grid": "One or two ranges", "one-at-a-time": "Sensitivity (one at a time)"}
 METRICS = (
     "jct_mean", "wait_mean", "wait_p95", "slowdown_mean", "late_share", "tardiness_cost", "cost_month", "total_cost",
     "vm_cost", "utility_total", "completed", "rejected", "unfinished",
 )  # fmt: skip
 """What a sweep of the page answers; runs that are kept hold all numbers, so that more cost nothing."""
+NAMES: Mapping[Mode, str] = {"grid": "Range", "one-at-a-time": "Sensitivity"}
+"""What the work on a question is called."""
 NOTHING = ""
 PRESET = "preset"
 """Parameter of a link that names a question that is asked often."""
 VALUES_HELP = "Values with commas, as 4, 8, 16; or from:to:how many, as 0.8:1.4:7"
 
 
-def presets(scenario: Scenario) -> None:
-    """Show the questions that are asked most; each fills the form."""
+def presets(mode: Mode, scenario: Scenario) -> None:
+    """Show the questions of a mode that are asked most; each fills the form."""
     with st.container(horizontal=True, gap="small"):
         for one in PRESETS:
-            if st.button(one.label, key=f"sweep-preset-{one.key}", help=one.help):
+            if one.mode == mode and st.button(one.label, key=f"sweep-preset-{one.key}", help=one.help):
                 with mistakes_shown():
                     _take(one, scenario)
-                    fold("sweep", is_open=True)
+                    fold(SWEEPS[mode].key, is_open=True)
                     st.rerun()
 
 
 def _take(one: Preset, scenario: Scenario) -> None:
     """Fill the form with a question that is asked often."""
-    mode, axes = preset(one.key, scenario)
+    axes = axes_of(one.key, scenario)
     tag = scenario.content_hash[:8]
-    _set(tag, mode, {axis.key: axis.values for axis in axes})
-    st.session_state[f"sweep-gain-{tag}"] = one.policies[-1] if one.policies else NOTHING
-    if one.policies:
-        st.session_state[f"sweep-policies-{tag}"] = list(one.policies)
+    _set(tag, one.mode, {axis.key: axis.values for axis in axes})
+    st.session_state[f"sweep-gain-{one.mode}-{tag}"] = one.policies[-1] if one.policies else NOTHING
+    st.session_state[f"sweep-policies-{one.mode}-{tag}"] = list(one.policies) or _usual(one.key, scenario)
 
 
-def fields(scenario: Scenario, _: SweepSpec | None) -> Asked[SweepSpec]:
+def _usual(asked: str, scenario: Scenario) -> list[str]:
+    """Return the policies a question starts with: which assumption matters is asked of today's policy alone."""
+    choices = offered(scenario)
+    if asked == "assumptions":
+        return [usual_variant(scenario).policy]
+    return [key for key in usual(scenario) if key in choices] or choices[:1]
+
+
+def fields(mode: Mode, scenario: Scenario, _: SweepSpec | None) -> Asked[SweepSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed.
 
     A link may name one of the questions that are asked most: ?preset=pool-size.
@@ -71,13 +79,11 @@ def fields(scenario: Scenario, _: SweepSpec | None) -> Asked[SweepSpec]:
         for one in PRESETS:
             if one.key == named:
                 _take(one, scenario)
-    ready = sweep_runs.prepare(_spec(scenario, scenario.content_hash[:8]), scenario)
+    ready = sweep_runs.prepare(_spec(mode, scenario, scenario.content_hash[:8]), scenario)
     if ready.plan.exact and ready.spec.futures.count:  # every future would be the same
         ready = sweep_runs.prepare(ready.spec.model_copy(update={"futures": Futures()}), scenario)
-    name = f"Sweep of {scenario.name[:60]}"
-    return Asked(
-        ready.spec, question_of(ready.spec, scenario, exact=ready.plan.exact), name, lambda _: button_words(ready)
-    )
+    name = f"{NAMES[mode]}, {scenario.name[:60]}"
+    return Asked(ready.spec, question_of(ready.spec, scenario), name, lambda _: button_words(ready))
 
 
 def button_words(ready: Ready) -> str:
@@ -95,26 +101,25 @@ def button_words(ready: Ready) -> str:
 # ---- first values ------------------------------------------------------------------------------------
 
 
-def fill(scenario: Scenario, asked: SweepSpec | None) -> None:
+def fill(mode: Mode, scenario: Scenario, asked: SweepSpec | None) -> None:
     """Give the fields their first values for a scenario, and those of a question when it is opened."""
     tag = scenario.content_hash[:8]
     if asked is not None:
-        _set(tag, asked.mode, {axis.key: axis.values for axis in asked.axes})
-        st.session_state[f"sweep-policies-{tag}"] = list(asked.policies)
-        st.session_state[f"sweep-gain-{tag}"] = asked.reference if is_paired(asked.metrics) else NOTHING
-    elif f"sweep-mode-{tag}" not in st.session_state:
+        _set(tag, mode, {axis.key: axis.values for axis in asked.axes})
+        st.session_state[f"sweep-policies-{mode}-{tag}"] = list(asked.policies)
+        st.session_state[f"sweep-gain-{mode}-{tag}"] = asked.reference if is_paired(asked.metrics) else NOTHING
+    elif f"sweep-policies-{mode}-{tag}" not in st.session_state:
+        first = "size" if mode == "grid" else "assumptions"
         try:
-            mode, axes = preset("size", scenario)
-        except InputError:
-            mode, axes = preset("situations", scenario)
+            axes = axes_of(first, scenario)
+        except InputError:  # no pool can have another size
+            axes = axes_of("load", scenario)
         _set(tag, mode, {axis.key: axis.values for axis in axes})
-        choices = offered(scenario)
-        st.session_state[f"sweep-policies-{tag}"] = [key for key in usual(scenario) if key in choices] or choices[:1]
+        st.session_state[f"sweep-policies-{mode}-{tag}"] = _usual(first, scenario)
 
 
 def _set(tag: str, mode: str, axes: Mapping[str, tuple[Value, ...]]) -> None:
     """Fill in what varies."""
-    st.session_state[f"sweep-mode-{tag}"] = mode
     keys = list(axes)
     if mode == "grid":
         st.session_state[f"sweep-first-{tag}"] = keys[0]
@@ -136,19 +141,12 @@ def _values_key(tag: str, mode: str, key: str) -> str:
 # ---- fields ------------------------------------------------------------------------------------------
 
 
-def _spec(scenario: Scenario, tag: str) -> SweepSpec:
-    st.segmented_control(
-        "How", list(MODES), required=True, key=f"sweep-mode-{tag}", persist_state="session",
-        format_func=MODES.__getitem__,
-        help="A range: every value, with a second one every pair of values. One at a time: the scenario as it is, then "
-        "each value by itself; for a tornado, or for situations to be ready for",
-    )  # fmt: skip
-    mode = str(st.session_state[f"sweep-mode-{tag}"])
-    policies = list(st.session_state.get(f"sweep-policies-{tag}", []))
+def _spec(mode: Mode, scenario: Scenario, tag: str) -> SweepSpec:
+    policies = list(st.session_state.get(f"sweep-policies-{mode}-{tag}", []))
     names = _names(scenario, policies)
     axes = _grid(scenario, tag, names) if mode == "grid" else _alone(scenario, tag, names)
-    policies = _policies(scenario, tag)
-    reference = _gain(scenario, tag, policies)
+    policies = _policies(scenario, f"sweep-policies-{mode}-{tag}")
+    reference = _gain(scenario, f"sweep-gain-{mode}-{tag}", policies)
     futures = futures_of(scenario)
     typed = {key: read_values(key, text) for key, text in axes.items()}
     refuse_too_many(
@@ -185,8 +183,8 @@ def _kinds(annotation: Any) -> tuple[Any, ...]:
     return ("false", "true") if bool in options else (float,) if set(options) <= {int, float} else ()
 
 
-def _suggested(scenario: Scenario, mode: str, key: str) -> str:
-    """Return the values a field begins with."""
+def _suggested(scenario: Scenario, mode: Mode, key: str) -> str:
+    """Return the values a field starts with."""
     if policy := policy_of(key):
         name = key.partition(".")[2]
         spec = find(policy)
@@ -201,7 +199,7 @@ def _suggested(scenario: Scenario, mode: str, key: str) -> str:
     return _text(range_of(scenario, change) if mode == "grid" else low_and_high(scenario, change))
 
 
-def _values(scenario: Scenario, tag: str, mode: str, key: str, names: Mapping[str, str]) -> str:
+def _values(scenario: Scenario, tag: str, mode: Mode, key: str, names: Mapping[str, str]) -> str:
     widget = _values_key(tag, mode, key)
     if widget not in st.session_state:
         st.session_state[widget] = _suggested(scenario, mode, key)
@@ -242,15 +240,15 @@ def _alone(scenario: Scenario, tag: str, names: Mapping[str, str]) -> dict[str, 
         return {one: _values(scenario, tag, "one-at-a-time", one, names) for one in chosen}
 
 
-def _policies(scenario: Scenario, tag: str) -> list[str]:
-    choices, key = offered(scenario), f"sweep-policies-{tag}"
+def _policies(scenario: Scenario, key: str) -> list[str]:
+    choices = offered(scenario)
     st.session_state[key] = [one for one in st.session_state.get(key, []) if one in choices]
     chosen = st.multiselect(
         "Policies", choices, key=key, persist_state="session", format_func=LABELS.__getitem__,
         help="All see the same jobs. Parameters keep their defaults, but for what varies",
     )  # fmt: skip
     if lacking := _lacking(scenario):
-        with st.popover("Policies that are not offered", key=f"sweep-lacking-{tag}", type="tertiary"):
+        with st.popover("Policies that cannot run here", key=f"lacking-{key}", type="tertiary"):
             st.markdown("\n".join(f"- {dollars(line)}" for line in lacking))
     return list(chosen)
 
@@ -264,20 +262,21 @@ def _lacking(scenario: Scenario) -> list[str]:
     return [f"{listed(names)}: needs {need}" for need, names in by_need.items()]
 
 
-def _gain(scenario: Scenario, tag: str, policies: list[str]) -> str:
+def _gain(scenario: Scenario, key: str, policies: list[str]) -> str:
     """Return the policy that the others are compared with job by job; "" for none."""
-    key = f"sweep-gain-{tag}"
     if st.session_state.get(key) not in policies:
         st.session_state[key] = NOTHING
+    if len(policies) < 2:
+        return NOTHING
     chosen = st.selectbox(
-        "Gain over", [NOTHING, *policies], key=key, persist_state="session", width=300,
-        format_func=lambda one: LABELS.get(one, "nobody"),
+        "Compare job by job with", [NOTHING, *policies], key=key, persist_state="session", width=300,
+        format_func=lambda one: LABELS.get(one, "no policy"),
         help="Compares every run job by job with that of this policy: gain, additional jobs, and the time that "
         "decisions of solvers take. Numbers of runs that were kept without it are computed again",
     )  # fmt: skip
     if chosen and scenario.speed.kind == "rigid":
         st.markdown(
-            ":gray[Every job has one fixed width here: policies can only choose who starts when. For elastic training "
-            "put the jobs on whole nodes, or open the sample of it, on the page Workload.]"
+            ":gray[Every job has a fixed number of GPUs here: policies can only choose which job starts when. For "
+            "elastic training, put the jobs on whole nodes or open the sample of it, on the page Jobs.]"
         )
     return str(chosen)

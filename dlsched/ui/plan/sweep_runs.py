@@ -1,9 +1,13 @@
-"""The sweeps of a scenario: their runs go to the background in batches, and what is finished stays when one stops."""
+"""The sweeps of a scenario: their runs go to the background in batches, and what is finished stays when one stops.
+
+Ranges and sensitivities are answers of one study, shown by two parts of a page: each has the sweeps of its mode.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -22,6 +26,7 @@ from dlsched.studies.design import changed
 from dlsched.studies.design.run import RunResult, VariantPlan, stored_results
 from dlsched.studies.sweep import STUDY, SweepSpec, answer_of, planned, read_spec
 from dlsched.studies.sweep.answer import Sweep
+from dlsched.studies.sweep.presets import Mode
 from dlsched.studies.sweep.run import question_of
 from dlsched.studies.sweep.words import point_words
 from dlsched.ui import answers
@@ -85,14 +90,29 @@ class PendingRuns(PendingTasks):
         return {"runs": (done / runs, f"{done:,} of {amount(runs, 'run')}, {about_seconds(left_s)} left")}
 
 
+@dataclass(frozen=True, eq=False)
 class Sweeps(Answers[SweepSpec, Sweep]):
-    """The sweeps in the store, and those whose runs are not complete."""
+    """The sweeps of one mode in the store, and those whose runs are not complete."""
+
+    mode: Mode = "grid"
+
+    def takes(self, record: ExperimentRecord) -> bool:
+        """Whether a stored answer is a sweep of this mode."""
+        return super().takes(record) and record.spec.get("mode", "grid") == self.mode
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Return id and name of the newest of this mode that the code of today can read."""
+        found = []
+        for experiment_id, name in super().listed():
+            with suppress(DlschedError):
+                found += [(experiment_id, name)] if self.stored(experiment_id).spec.mode == self.mode else []
+        return found
 
     def shown(self, current: Scenario) -> Shown | None:
         """Return the answer that was opened, else what there is of one that was stopped, else the newest."""
         if (opened := self.opened(current)) is not None:
             return opened
-        if self.begun(current) is None and (stopped := interrupted(current)) is not None:
+        if self.begun(current) is None and (stopped := interrupted(current, self.mode)) is not None:
             return stopped
         return super().shown(current)
 
@@ -114,7 +134,7 @@ class Sweeps(Answers[SweepSpec, Sweep]):
         if not ready.missing:
             self._finish(ready, ready.found)
             return
-        session.store().set_setting(f"{INTERRUPTED}/{spec.scenario}", spec.model_dump(mode="json"))
+        session.store().set_setting(_kept_under(spec.scenario, spec.mode), spec.model_dump(mode="json"))
         parts = batches(ready.missing, ready.each_s, num_workers())
         cells = [spec_of({key: ready.plan.tasks[key] for key in part}) for part in parts]
         ids = session.runner().submit(StudyTask(CELLS, one, name, subject) for one in cells)
@@ -154,13 +174,17 @@ class Sweeps(Answers[SweepSpec, Sweep]):
         answer = answer_of(spec, ready.scenario, _outcomes(ready.plan, spec, found), exact=ready.plan.exact)
         record = ExperimentRecord(
             self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.study.version,
-            f"{ready.scenario.name[:60]}: {question_of(spec, ready.scenario, exact=ready.plan.exact)}",
+            f"{ready.scenario.name[:60]}: {question_of(spec, ready.scenario)}",
         )  # fmt: skip
         self.open(session.store().save_experiment(record))
-        forget_interrupted(ready.scenario)
+        forget_interrupted(ready.scenario, spec.mode)
 
 
-SWEEPS = Sweeps(STUDY)
+SWEEPS: Mapping[str, Sweeps] = {
+    "grid": Sweeps(STUDY, prefix="range"),
+    "one-at-a-time": Sweeps(STUDY, prefix="sensitivity", mode="one-at-a-time"),
+}
+"""By their mode."""
 
 
 def progress_of(begun: RunsBegun, statuses: Sequence[TaskStatus]) -> tuple[int, int, float]:
@@ -179,16 +203,21 @@ def progress_of(begun: RunsBegun, statuses: Sequence[TaskStatus]) -> tuple[int, 
 # ---- a sweep that was stopped ------------------------------------------------------------------------
 
 
-def interrupted(current: Scenario) -> Shown | None:
+def _kept_under(scenario_hash: str, mode: str) -> str:
+    """Return the setting of the store that holds the last question that did not come to its end."""
+    return f"{INTERRUPTED}/{mode}/{scenario_hash}"
+
+
+def interrupted(current: Scenario, mode: str) -> Shown | None:
     """Return what there is of the last sweep of a scenario that did not come to its end, and is not under way."""
-    plain = session.store().get_setting(f"{INTERRUPTED}/{current.content_hash}")
+    plain = session.store().get_setting(_kept_under(current.content_hash, mode))
     if plain is None:
         return None
     try:
         spec = read_spec(plain)
         ready = prepare(spec, current)
     except DlschedError:  # of an older version of this program
-        forget_interrupted(current)
+        forget_interrupted(current, mode)
         return None
     answer = answer_of(spec, current, _outcomes(ready.plan, spec, ready.found), exact=ready.plan.exact)
     return answers.Shown(spec, answer, "", partial=True)
@@ -196,12 +225,12 @@ def interrupted(current: Scenario) -> Shown | None:
 
 def is_interrupted(spec: SweepSpec) -> bool:
     """Whether a question was asked before and did not come to its end."""
-    return bool(session.store().get_setting(f"{INTERRUPTED}/{spec.scenario}") == spec.model_dump(mode="json"))
+    return bool(session.store().get_setting(_kept_under(spec.scenario, spec.mode)) == spec.model_dump(mode="json"))
 
 
-def forget_interrupted(current: Scenario) -> None:
+def forget_interrupted(current: Scenario, mode: str) -> None:
     """Ask no more about the sweep that was stopped; its runs stay in the store."""
-    session.store().set_setting(f"{INTERRUPTED}/{current.content_hash}", None)
+    session.store().set_setting(_kept_under(current.content_hash, mode), None)
 
 
 # ---- what there is to run ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the page Sweep shows of an answer: finding, cards, and its parts one at a time; the runs of one situation."""
+"""What Range and Sensitivity show of an answer: finding, cards, one picture at a time; the runs of one situation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dlsched.studies.design.factors import factors_for
 from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.sweep.answer import Sweep, choice_points, costs_of, metrics_of, rows_of, value_at
 from dlsched.studies.sweep.words import (
+    BEHIND_WHY,
     KNEE,
     REGRET,
     cards_of,
@@ -47,24 +48,30 @@ BEHIND = "Behind the best"
 EACH = "each of them"
 """In place of a value of the other thing that varies: a line for each."""
 Part = Callable[[Sweep, str], None]
-HOW = (
+_HOW = (
     "Every policy runs in every situation and every future, and each run is audited; a run that fails is counted and "
     "shown, never left out. Of a recorded trace the recorded month comes first, then the range over months put "
-    "together from its days; of drawn jobs numbers are means with 95% intervals. Differences are paired: all "
-    "situations and policies meet the same futures. Numbers of runs are kept in the store: a sweep that was stopped "
-    "goes on where it was, and one that overlaps another computes only what is new.\n\n"
-    f"{REGRET}\n\n{KNEE}"
+    "together from its days; of generated jobs numbers are means with 95% intervals. Differences are paired: all "
+    "situations and policies meet the same futures. Numbers of runs are kept in the store: a computation that was "
+    "stopped continues where it was, and a question that overlaps another computes only what is new."
 )
+HOW: Mapping[str, str] = {
+    "grid": f"{_HOW}\n\n{REGRET}\n\n{KNEE}",
+    "one-at-a-time": f"The scenario as it is comes first, then each value by itself. {_HOW}\n\n{BEHIND_WHY}",
+}
+"""How the numbers are made, by mode."""
+FIRST_METRIC = "wait_p95"
+"""What a planner's targets are about, here as in the other parts of the page."""
 
 
 def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     """Show an answer; ``is_current``: it answers what the form asks, so that its runs are the next step."""
     answer = shown.answer
     if shown.partial:
-        _put_away(scenario)
+        _put_away(shown, scenario)
     load = None if shown.elsewhere else offered_load(in_seconds(scenario), scenario.cluster)
     overload = overload_cautions(
-        load, scenario.cluster, "As the scenario is", "Read waits with care, or sweep more nodes"
+        load, scenario.cluster, "As the scenario is", "Read waits with care, or try more nodes"
     )
     guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
     offered = metrics_of(answer)
@@ -73,7 +80,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
         _table(answer, "")
         return
     if st.session_state.get("sweep-metric") not in offered:
-        st.session_state["sweep-metric"] = offered[0]
+        st.session_state["sweep-metric"] = FIRST_METRIC if FIRST_METRIC in offered else offered[0]
     metric = str(st.session_state["sweep-metric"])
     told = () if shown.elsewhere else trust.caveats(scenario, answer.policies, resampled="days" in answer.futures.vary)
     sentence(finding(answer, metric), told, _premises(shown, scenario), key="sweep")
@@ -83,23 +90,23 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
             "Number", offered, key="sweep-metric", width=260, format_func=lambda key: MEASURES[key].label,
             help="What sentence, cards and pictures are about",
         )  # fmt: skip
-        st.badge(certainty(answer), color="gray", help="All situations and policies meet the same futures")
-    _parts(answer, metric)
+        picture = _picture(answer)
+    picture(answer, metric)
     if not shown.elsewhere:
         _in_full(shown, scenario, is_current=is_current)
 
 
-def _put_away(scenario: Scenario) -> None:
+def _put_away(shown: Shown, scenario: Scenario) -> None:
     """Say that a sweep was stopped, with a way to the newest complete one."""
 
     def forget() -> None:
-        SWEEPS.work.forget_ended()
-        sweep_runs.forget_interrupted(scenario)
+        SWEEPS[shown.spec.mode].work.forget_ended()
+        sweep_runs.forget_interrupted(scenario, shown.spec.mode)
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(":gray[This sweep is not complete. Its finished runs are kept.]")
-        st.button("Put it away", key="sweep-forget", type="tertiary", on_click=forget,
-                  help="Show the newest complete sweep instead; runs stay in the store")  # fmt: skip
+        st.markdown(":gray[This answer is not complete. Its finished runs are kept.]")
+        st.button("Dismiss", key="sweep-forget", type="tertiary", on_click=forget,
+                  help="Show the newest complete answer instead; runs stay in the store")  # fmt: skip
 
 
 def _premises(shown: Shown, scenario: Scenario) -> list[Premise]:
@@ -110,7 +117,8 @@ def _premises(shown: Shown, scenario: Scenario) -> list[Premise]:
     return [*own, *premises_of(answer, of_axes)]
 
 
-def _parts(answer: Sweep, metric: str) -> None:
+def _picture(answer: Sweep) -> Part:
+    """Ask which picture of the answer is shown."""
     parts: dict[str, Part] = {}
     if answer.mode == "grid":
         parts |= {"Lines": _lines} if is_numeric(answer, 0) else {}
@@ -119,7 +127,7 @@ def _parts(answer: Sweep, metric: str) -> None:
         parts["Tornado"] = _tornado
     if len(answer.policies) > 1:
         parts[BEHIND] = _regret
-    if costs_of(answer):
+    if answer.mode == "grid" and costs_of(answer):
         parts["Cost against service"] = _cost
     if any(cell.values.get("solve_p50_s") is not None for cell in answer.cells) and is_numeric(answer, 0):
         parts["Time of decisions"] = _decisions
@@ -127,9 +135,9 @@ def _parts(answer: Sweep, metric: str) -> None:
     if answer.mode != "grid" and len(answer.policies) > 1 and all(len(axis.values) == 1 for axis in answer.axes):
         parts = {BEHIND: parts.pop(BEHIND), **parts}  # single situations are asked for this table
     kind = f"{'-'.join(parts)}".replace(" ", "").lower()
-    chosen = st.segmented_control("Part", list(parts), default=next(iter(parts)), required=True,
+    chosen = st.segmented_control("Picture", list(parts), default=next(iter(parts)), required=True,
                                   key=f"sweep-part-{kind}", label_visibility="collapsed")  # fmt: skip
-    parts[str(chosen)](answer, metric)
+    return parts[str(chosen)]
 
 
 def _clicked(data: Any) -> None:
@@ -158,13 +166,13 @@ def _lines(answer: Sweep, metric: str) -> None:
 
 
 def _policy(answer: Sweep, metric: str, what: str) -> str:
-    """Ask whose numbers are shown, at first those of the policy that the sentence speaks of."""
+    """Ask which policy's numbers are shown, at first those of the policy that the sentence speaks of."""
     if len(answer.policies) == 1:
         return answer.policies[0]
     first = spoken_of(answer, metric)
     key = f"sweep-{what}-{'-'.join(answer.policies)}-{first}"
     return str(st.segmented_control("Policy", answer.policies, default=first, required=True, key=key,
-                                    help="Whose numbers the picture shows",
+                                    help="The picture shows the numbers of this policy",
                                     format_func=answer.labels.__getitem__))  # fmt: skip
 
 
@@ -198,8 +206,9 @@ def _tornado(answer: Sweep, metric: str) -> None:
 def _regret(answer: Sweep, metric: str) -> None:
     st.html(regret_table(answer, metric, charts.page_theme()))
     frame = pd.DataFrame(regret_rows(answer, metric))
-    st.markdown(f":gray[{safe(REGRET, 600)} {certainty(answer)}.]")
-    charts.csv_button(frame, "sweep-regret", "Every loss in every situation")
+    why = REGRET if answer.mode == "grid" else BEHIND_WHY
+    st.markdown(f":gray[{safe(why, 600)} {safe(certainty(answer), 200)}.]")
+    charts.csv_button(frame, "sweep-regret", "How far each policy is behind the best in every situation")
 
 
 def _cost(answer: Sweep, metric: str) -> None:
@@ -213,7 +222,7 @@ def _cost(answer: Sweep, metric: str) -> None:
         if len(situations) > 1:
             point = st.selectbox("Situation", situations, key=f"sweep-situation-{situations}", width=320,
                                  format_func=lambda at: _situation(answer, at),
-                                 help="What nobody chooses is held: only choices are compared")  # fmt: skip
+                                 help="Conditions are the same for all: only options are compared")  # fmt: skip
     among = choice_points(answer, point)
     first = next((key for key in metrics_of(answer) if not MEASURES[key].kind.startswith("usd")), None)
     service = metric if metric != cost and not MEASURES[metric].kind.startswith("usd") else first
@@ -278,7 +287,7 @@ def _in_full(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         point = st.selectbox(
             "One situation in full", points, key=AT, width=380, format_func=lambda at: point_words(answer, at),
-            help="Or click a mark in a picture. Runs with their Gantt and jobs, which a sweep does not keep",
+            help="Or click a mark in a picture. These runs keep their jobs and timeline; here only numbers are kept",
         )  # fmt: skip
         policies = amount(len(answer.policies), "policy", "policies")
         if st.button(

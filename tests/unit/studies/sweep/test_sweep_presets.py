@@ -8,23 +8,23 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.studies.design.factors import changed, factor_of
 from dlsched.studies.sweep import planned, read_spec
-from dlsched.studies.sweep.presets import PRESETS, low_and_high, preset, range_of
+from dlsched.studies.sweep.presets import PRESETS, Preset, axes_of, low_and_high, range_of
 from dlsched.studies.sweep.spec import MOST_RUNS, refuse_too_many
 from tests.support.runs_for_store import small_scenario
 
 
 @pytest.mark.parametrize("due_and_prices", [True, False])
-@pytest.mark.parametrize("key", [one.key for one in PRESETS])
-def test_every_preset_can_be_run_under_the_usual_policies(key: str, due_and_prices: bool) -> None:
+@pytest.mark.parametrize("asked", PRESETS, ids=lambda one: one.key)
+def test_every_preset_can_be_run_under_the_usual_policies(asked: Preset, due_and_prices: bool) -> None:
     scenario = small_scenario(12)
     if not due_and_prices:  # other things are varied then
         cluster = Cluster(pools=(Pool(vm=VmType(name="two", gpus=2), count=2),))
         scenario = scenario.replace(workload=scenario.workload.with_columns(due_s=None), cluster=cluster)
-    mode, axes = preset(key, scenario)
+    axes = axes_of(asked.key, scenario)
     spec = read_spec(
         {
             "scenario": scenario.content_hash,
-            "mode": mode,
+            "mode": asked.mode,
             "axes": [axis.model_dump() for axis in axes],
             "policies": ["fifo", "sjf", "las"],
             "futures": {"seeds": [0]},
@@ -34,26 +34,25 @@ def test_every_preset_can_be_run_under_the_usual_policies(key: str, due_and_pric
 
 
 def test_sizes_are_around_the_present_one_and_leave_no_job_too_large() -> None:
-    assert preset("size", small_scenario(12))[1][0].values == (1, 2, 3, 4)
+    assert axes_of("size", small_scenario(12))[0].values == (1, 2, 3, 4)
     wide = small_scenario(12)
     wide = wide.replace(workload=wide.workload.with_columns(workers=[4] * 12))
-    assert preset("size", wide)[1][0].values == (2, 3, 4)
+    assert axes_of("size", wide)[0].values == (2, 3, 4)
 
 
 def test_of_several_pools_one_gets_other_sizes_and_none_where_nodes_are_named() -> None:
     pools = tuple(Pool(vm=VmType(name=name, gpus=2), count=count) for name, count in (("a", 1), ("b", 8)))
     scenario = small_scenario(12).replace(cluster=Cluster(pools=pools))
-    axis = preset("size", scenario)[1][0]
+    axis = axes_of("size", scenario)[0]
     assert (axis.key, axis.values) == ("nodes.a", (1, 2))
     away = tuple(Absence(node=node, start_s=0, end_s=1) for node in range(9))
     both = Cluster(pools=(*pools, pools[0]), absences=away)
     scenario = scenario.replace(cluster=both)
-    assert preset("size", scenario)[1][0].key == "nodes.b"
+    assert axes_of("size", scenario)[0].key == "nodes.b"
 
 
 def test_assumptions_are_those_the_scenario_has_low_and_high() -> None:
-    mode, axes = preset("assumptions", small_scenario(12))
-    assert mode == "one-at-a-time"
+    axes = axes_of("assumptions", small_scenario(12))
     assert [axis.key for axis in axes] == ["demand", "durations", "nodes", "prices", "run_time_spread", "due_slack"]
     assert axes[0].values == (0.8, 1.2)
     assert axes[2].values == (1, 3)
@@ -61,12 +60,12 @@ def test_assumptions_are_those_the_scenario_has_low_and_high() -> None:
 
 def test_the_five_situations_and_what_stands_for_prices_where_there_are_none() -> None:
     scenario = small_scenario(12)
-    axes = preset("situations", scenario)[1]
+    axes = axes_of("situations", scenario)
     assert [axis.key for axis in axes] == ["demand", "run_time_spread", "failure_at", "prices"]
     fails = str(axes[2].values[0])
     assert changed(scenario, {"failure_at": fails}).cluster.absences[0].cause == "fails"
     free = scenario.replace(cluster=Cluster(pools=(Pool(vm=VmType(name="two", gpus=2), count=10),)))
-    axes = preset("situations", free)[1]
+    axes = axes_of("situations", free)
     assert [axis.key for axis in axes] == ["demand", "run_time_spread", "failure_at", "durations"]
     assert str(axes[2].values[0]).count("@") == 2
 
