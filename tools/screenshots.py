@@ -90,7 +90,7 @@ def main() -> None:
         tab.get_by_role("button", name="+1 node").click()
         tab.get_by_text("21 simulated versions").first.wait_for(timeout=60_000)
         shoot(tab, "what-if")
-        tab.goto(f"{address}/size")
+        tab.goto(f"{address}/capacity")
         tab.get_by_role("button", name="Find the cheapest size").click()
         tab.get_by_role("button", name="Keep as option").wait_for(timeout=180_000)
         shoot(tab, "size")

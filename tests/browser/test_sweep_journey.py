@@ -42,8 +42,8 @@ def wait_for_runs(tab: Any, least: int) -> None:
 
 def missing(tab: Any) -> int:
     """Return how many runs the button would resume."""
-    found = re.fullmatch(r"Resume ([\d,]+) missing, about .+", button(tab, "sweep-ask"))
-    assert found is not None, button(tab, "sweep-ask")
+    found = re.fullmatch(r"Resume ([\d,]+) missing, about .+", button(tab, "range-ask"))
+    assert found is not None, button(tab, "range-ask")
     return int(found[1].replace(",", ""))
 
 
@@ -62,34 +62,34 @@ def test_a_sweep_is_cancelled_resumed_survives_a_killed_server_and_ends(tmp_path
         settle(tab)
         press(tab, "sweep-preset-size")
         settle(tab)
-        tab.locator(".st-key-sweep-ask button", has_text="Run 1,200 runs, about ").first.wait_for(timeout=LIMIT_MS)
+        tab.locator(".st-key-range-ask button", has_text="Run 1,200 runs, about ").first.wait_for(timeout=LIMIT_MS)
         settle(tab)
 
         # progress, cancel: what is finished stays
-        press(tab, "sweep-ask")
+        press(tab, "range-ask")
         wait_for_runs(tab, 350)  # more than two workers have in hand
-        press(tab, "sweep-cancel")
+        press(tab, "range-cancel")
         tab.get_by_text("Cancelled.").first.wait_for(timeout=LIMIT_MS)
-        tab.locator(".st-key-sweep-ask button", has_text="Resume ").first.wait_for(timeout=LIMIT_MS)
+        tab.locator(".st-key-range-ask button", has_text="Resume ").first.wait_for(timeout=LIMIT_MS)
         settle(tab)
         first = missing(tab)
         assert 0 < first < RUNS
 
         # resume, and the server is killed under way
-        press(tab, "sweep-ask")
+        press(tab, "range-ask")
         wait_for_runs(tab, min(RUNS - first + 450, RUNS - 1))
         server.kill()
         server.start()
         tab.goto(f"{server.url}/sweep?scenario={scenario}")
         settle(tab)
-        tab.get_by_text("This sweep is not complete").first.wait_for(timeout=LIMIT_MS)
-        tab.locator(".st-key-sweep-ask button", has_text="Resume ").first.wait_for(timeout=LIMIT_MS)
+        tab.get_by_text("This answer is not complete").first.wait_for(timeout=LIMIT_MS)
+        tab.locator(".st-key-range-ask button", has_text="Resume ").first.wait_for(timeout=LIMIT_MS)
         settle(tab)
         second = missing(tab)
         assert 0 < second < first
 
         # to the end, and the map
-        press(tab, "sweep-ask")
+        press(tab, "range-ask")
         tab.wait_for_url("**experiment=**", timeout=LIMIT_MS)
         settle(tab)
         assert "in all 4 situations" in tab.locator("h2").first.inner_text()

@@ -99,7 +99,7 @@ def test_the_cheapest_size_is_looked_for_under_the_same_conditions(server: Serve
     page.locator(SAID, has_text="With 30% more jobs").first.wait_for(timeout=FIRST_MS)
     settle(page)
     page.locator(".st-key-whatif-size button").first.click()
-    page.wait_for_url("**/size**", timeout=30_000)
+    page.wait_for_url("**/capacity**", timeout=30_000)
     settle(page)
     assert "30% more jobs" in page.locator("[data-testid=stMain]").inner_text()
     assert "SJF" in page.locator("[data-testid=stMain]").inner_text()

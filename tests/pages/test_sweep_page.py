@@ -1,4 +1,4 @@
-"""The page Sweep: presets, the form, computing in batches, cancelling and resuming, links, every part of an answer."""
+"""The parts Range and Sensitivity: presets, the form, computing in batches, cancelling, resuming, links, pictures."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def saved(store: Store, record: ExperimentRecord) -> str:
     return store.save_experiment(record)
 
 
-def opened(store: Store, open_page: OpenPage) -> AppTest:
-    return open_page(PAGE, scenario=store.save_scenario(scenario()).scenario_hash)
+def opened(store: Store, open_page: OpenPage, part: str = "Range") -> AppTest:
+    return open_page(PAGE, scenario=store.save_scenario(scenario()).scenario_hash, part=part)
 
 
 def keys(app: AppTest) -> set[str | None]:
@@ -69,7 +69,7 @@ def tag() -> str:
     return scenario().content_hash[:8]
 
 
-def part(app: AppTest) -> Any:
+def picture(app: AppTest) -> Any:
     return next(one for one in app.segmented_control if str(one.key).startswith("sweep-part"))
 
 
@@ -92,8 +92,8 @@ def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Stor
     app = opened(store, open_page)
     assert not app.exception
     assert "which policy is the safe choice?" in app.header[0].value
-    assert "Nodes 1 to 4; 5 policies, exact for this trace" in shown(app)
-    assert app.button(key="sweep-ask").label == "Run 20 runs, about 1 s"
+    assert "How do 5 policies compare from 1 node to 4 nodes?" in shown(app)
+    assert app.button(key="range-ask").label == "Run 20 runs, about 1 s"
     assert not app.metric
     assert not app.warning
     assert "Market" in shown(app)
@@ -102,44 +102,47 @@ def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Stor
 
 def test_a_sweep_is_computed_kept_and_opens_by_itself(store: Store, runner: Runner, open_page: OpenPage) -> None:
     app = typed(opened(store, open_page), "nodes", "1, 3")
-    app = app.multiselect(key=f"sweep-policies-{tag()}").set_value(["fifo", "las"]).run()
-    app = done(app.button(key="sweep-ask").click().run(), runner)
+    app = app.multiselect(key=f"sweep-policies-grid-{tag()}").set_value(["fifo", "las"]).run()
+    app = done(app.button(key="range-ask").click().run(), runner)
     assert not app.exception
     (info,) = store.list_experiments("sweep")
     assert app.query_params["experiment"] == info.experiment_id
-    assert "FIFO is best in both situations; LAS can be" in app.header[0].value.replace("\\", "")
+    assert "LAS is best in both situations; FIFO can be" in app.header[0].value.replace("\\", "")
     assert "at 1 node (exact for this trace, not a forecast)" in app.header[0].value.replace("\\", "")
     assert [card.label for card in app.metric] == ["Safe choice", "Behind the best by at most", "Completed jobs"]
-    assert "sweep-ask" not in keys(app)
-    assert store.get_setting(f"sweep-interrupted/{scenario().content_hash}") is None
+    assert "range-ask" not in keys(app)
+    assert store.get_setting(f"sweep-interrupted/grid/{scenario().content_hash}") is None
     assert len(store.list_runs()) == 0  # numbers alone are kept
     # A larger one computes only what is new; until then the answer says that it is another one's.
     app = typed(app, "nodes", "1, 2, 3")
-    assert app.button(key="sweep-ask").label == "Run 2 of 6 runs, about 1 s"
+    assert app.button(key="range-ask").label == "Run 2 of 6 runs, about 1 s"
     assert "answer to another question than the form asks" in shown(app)
-    app = done(app.button(key="sweep-ask").click().run(), runner)
+    app = done(app.button(key="range-ask").click().run(), runner)
     assert app.query_params["experiment"] != info.experiment_id
     assert "in all 3 situations" in app.header[0].value
     # Back by the list of earlier ones.
-    app = app.button(key=f"sweep-open-{info.experiment_id}").click().run()
+    app = app.button(key=f"range-open-{info.experiment_id}").click().run()
     assert app.query_params["experiment"] == info.experiment_id
     assert app.text_input(key=f"sweep-values-grid-nodes-{tag()}").value == "1, 3"
 
 
 @pytest.mark.parametrize("preset", ["load", "assumptions", "situations"])
 def test_each_preset_fills_the_form_and_runs(preset: str, store: Store, runner: Runner, open_page: OpenPage) -> None:
-    app = opened(store, open_page)
-    app = app.multiselect(key=f"sweep-policies-{tag()}").set_value(["fifo", "las"]).run()
+    mode, name = ("grid", "Range") if preset == "load" else ("one-at-a-time", "Sensitivity")
+    app = opened(store, open_page, name)
     app = app.button(key=f"sweep-preset-{preset}").click().run()
     assert not app.error
-    app = done(app.button(key="sweep-ask").click().run(), runner)
+    policies = app.multiselect(key=f"sweep-policies-{mode}-{tag()}")
+    assert (len(policies.value) == 1) == (preset == "assumptions")  # which of them matters under today's policy
+    app = policies.set_value(policies.value[:2]).run()
+    app = done(app.button(key=f"{name.lower()}-ask").click().run(), runner)
     assert not app.exception
-    for name in part(app).options:
-        app = part(app).set_value(name).run()
+    for name in picture(app).options:
+        app = picture(app).set_value(name).run()
         assert not app.exception, name
         assert not app.error, name
     first = {"load": "Lines", "assumptions": "Tornado", "situations": "Behind the best"}[preset]
-    assert part(app).options[0] == first
+    assert picture(app).options[0] == first
 
 
 def test_cancelling_keeps_finished_runs_shows_them_and_resuming_computes_the_rest(
@@ -158,31 +161,31 @@ def test_cancelling_keeps_finished_runs_shows_them_and_resuming_computes_the_res
     monkeypatch.setattr(
         "dlsched.ui.plan.sweep_runs.batches", lambda missing, seconds, workers: [[key] for key in missing]
     )
-    app = opened(store, open_page).button(key="sweep-ask").click().run()
+    app = opened(store, open_page).button(key="range-ask").click().run()
     assert "You can leave this page" in shown(app)
-    assert app.button(key="sweep-ask").disabled
+    assert app.button(key="range-ask").disabled
     while sum(status.state.value == "stored" for status in runner.questions("cells")) < allowed:
         pass
     app = app.run()
     # A tab that is opened anew finds the sweep again.
-    other = open_page(PAGE, scenario=scenario().content_hash)
+    other = open_page(PAGE, scenario=scenario().content_hash, part="Range")
     assert "You can leave this page" in shown(other)
-    app = app.button(key="sweep-cancel").click().run()
+    app = app.button(key="range-cancel").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
     assert not app.exception
     assert "Cancelled. 6 of 20 runs are kept, 14 are missing." in shown(app)
     assert "14 of 20 runs are missing" in shown(app)
-    assert app.button(key="sweep-ask").label == "Resume 14 missing, about 1 s"
+    assert app.button(key="range-ask").label == "Resume 14 missing, about 1 s"
     assert store.list_experiments("sweep") == []
-    app = part(app).set_value("Map").run()
+    app = picture(app).set_value("Map").run()
     assert "• not run yet" in shown(app)
     # The next day, in another tab: the same question, what there is, and the way on.
-    later = open_page(PAGE, scenario=scenario().content_hash)
-    assert "This sweep is not complete" in shown(later)
-    assert later.button(key="sweep-ask").label == "Resume 14 missing, about 1 s"
+    later = open_page(PAGE, scenario=scenario().content_hash, part="Range")
+    assert "This answer is not complete" in shown(later)
+    assert later.button(key="range-ask").label == "Resume 14 missing, about 1 s"
     go_on.set()
-    later = done(later.button(key="sweep-ask").click().run(), runner)
+    later = done(later.button(key="range-ask").click().run(), runner)
     assert not later.exception
     assert "in all 4 situations" in later.header[0].value
     assert len(store.list_experiments("sweep")) == 1
@@ -191,12 +194,12 @@ def test_cancelling_keeps_finished_runs_shows_them_and_resuming_computes_the_res
 def test_a_sweep_that_was_stopped_can_be_put_away(store: Store, open_page: OpenPage) -> None:
     experiment = saved(store, answered())
     spec = answered(axes=1).spec
-    store.set_setting(f"sweep-interrupted/{scenario().content_hash}", spec)
+    store.set_setting(f"sweep-interrupted/grid/{scenario().content_hash}", spec)
     app = opened(store, open_page)
     assert "6 of 6 runs are missing" in shown(app)
     app = app.button(key="sweep-forget").click().run()
     assert app.query_params["experiment"] == experiment
-    store.set_setting(f"sweep-interrupted/{scenario().content_hash}", {"axes": "of another version"})
+    store.set_setting(f"sweep-interrupted/grid/{scenario().content_hash}", {"axes": "of another version"})
     assert not opened(store, open_page).exception
 
 
@@ -211,13 +214,13 @@ def test_a_run_that_fails_is_told_and_the_answer_is_complete(
         return real(task, progress)
 
     monkeypatch.setattr(cells, "carry_out", broken)
-    app = done(opened(store, open_page).button(key="sweep-ask").click().run(), runner)
+    app = done(opened(store, open_page).button(key="range-ask").click().run(), runner)
     assert not app.exception
     assert len(store.list_experiments("sweep")) == 1
     banner, load = [one.value.replace("\\", "") for one in app.warning]
     assert "As the scenario is, jobs ask for " in load
     assert "1 run of 20 failed and count nowhere. First, SJF, 1 node: Unexpected ZeroDivisionError" in banner
-    app = part(app).set_value("Table").run()
+    app = picture(app).set_value("Table").run()
     table = app.dataframe[0].value
     assert table.loc[(table["Policy"] == "SJF") & (table["Situation"] == "1 node"), "Failed"].tolist() == ["1"]
 
@@ -229,13 +232,13 @@ def test_when_a_batch_cannot_be_computed_one_box_says_so_and_the_page_stays_usab
         raise InputError("runs of a sweep", "cannot be <b>computed</b>", "Ask again")
 
     monkeypatch.setattr(cells, "_task", fail)
-    app = done(opened(store, open_page).button(key="sweep-ask").click().run(), runner)
+    app = done(opened(store, open_page).button(key="range-ask").click().run(), runner)
     assert not app.exception
     (box,) = app.error
     assert "The computation stopped." in box.value
     assert "<b>" not in box.value
     assert "0 of 20 runs are kept, 20 are missing" in box.value.replace("\\", "")
-    assert app.button(key="sweep-ask").label.startswith("Resume 20 missing")
+    assert app.button(key="range-ask").label.startswith("Resume 20 missing")
 
 
 def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: Store, open_page: OpenPage) -> None:
@@ -244,9 +247,9 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
     assert app.session_state["scenario_hash"] == scenario().content_hash
     assert app.text_input(key=f"sweep-values-grid-arrivals-{tag()}").value == "0.5, 2"
     assert "this month as recorded and 2 simulated versions of it" in app.header[0].value
-    assert part(app).options == ["Lines", "Map", "Behind the best", "Cost against service", "Table"]
-    for name in part(app).options:
-        app = part(app).set_value(name).run()
+    assert picture(app).options == ["Lines", "Map", "Behind the best", "Cost against service", "Table"]
+    for name in picture(app).options:
+        app = picture(app).set_value(name).run()
         assert not app.exception, name
     app = app.selectbox(key="sweep-metric").set_value("late_share").run()
     assert app.header[0].value.startswith("Share of late jobs")
@@ -254,14 +257,15 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
 
 def test_the_tornado_is_of_the_policy_its_sentence_is_about(store: Store, open_page: OpenPage) -> None:
     app = open_page(PAGE, experiment=saved(store, answered("one-at-a-time", policies=("las", "fifo"))))
-    assert part(app).value == "Tornado"
+    app = app.selectbox(key="sweep-metric").set_value("jct_mean").run()
+    assert picture(app).value == "Tornado"
     (whose,) = [one for one in app.segmented_control if str(one.key).startswith("sweep-tornado")]
     assert whose.value == "fifo"  # not the first one
     assert "FIFO is best in all 6 situations" in app.header[0].value
 
 
 def test_cost_is_compared_within_one_situation(store: Store, open_page: OpenPage) -> None:
-    app = part(open_page(PAGE, experiment=saved(store, answered()))).set_value("Cost against service").run()
+    app = picture(open_page(PAGE, experiment=saved(store, answered()))).set_value("Cost against service").run()
     (situation,) = [one for one in app.selectbox if str(one.key).startswith("sweep-situation")]
     assert situation.options == ["arrival speed −50%", "arrival speed 2x"]
     (cost,) = [one for one in app.selectbox if str(one.key).startswith("sweep-cost")]
@@ -290,8 +294,8 @@ def test_a_parameter_of_a_policy_can_vary(store: Store, runner: Runner, open_pag
     values = app.text_input(key=f"sweep-values-grid-las.quantum_s-{tag()}")
     assert "LAS: quantum" in values.label
     assert str(values.value).count(", ") == 2
-    app = app.multiselect(key=f"sweep-policies-{tag()}").set_value(["las"]).run()
-    app = done(app.button(key="sweep-ask").click().run(), runner)
+    app = app.multiselect(key=f"sweep-policies-grid-{tag()}").set_value(["las"]).run()
+    app = done(app.button(key="range-ask").click().run(), runner)
     assert not app.exception
     assert not app.error
     assert "under LAS" in app.header[0].value
@@ -314,8 +318,8 @@ def test_what_cannot_be_run_is_refused_with_the_reason(
     app = typed(app, "nodes", values)
     assert not app.exception
     assert message in app.error[0].value.replace("\\", "")
-    assert "it cannot be computed as it stands" in shown(app)
-    assert "sweep-ask" not in keys(app)
+    assert "it cannot be computed yet" in shown(app)
+    assert "range-ask" not in keys(app)
 
 
 def test_old_unknown_and_foreign_answers_say_so(store: Store, open_page: OpenPage) -> None:
@@ -323,9 +327,9 @@ def test_old_unknown_and_foreign_answers_say_so(store: Store, open_page: OpenPag
     assert "about the scenario four jobs, which is not in this store" in shown(app)
     assert "Computed by another version of this program" in shown(app)
     assert "sweep-see" not in keys(app)
-    app = open_page(PAGE, experiment="abc")
+    app = open_page(PAGE, experiment="abc", part="Range")
     assert "is not in this store" in app.error[0].value
-    app = app.button(key="sweep-without").click().run()
+    app = app.button(key="range-without").click().run()
     assert not app.error
     other = store.save_experiment(ExperimentRecord("else", {}, {"a": 1}, "v", "other"))
-    assert "is no sweep" in open_page(PAGE, experiment=other).error[0].value
+    assert "is no sweep" in open_page(PAGE, experiment=other, part="Sensitivity").error[0].value

@@ -57,7 +57,7 @@ def question_words(spec: GrowthSpec, goal: str) -> str:
     changes = amount(len(spec.steps), "delivery or retirement", "deliveries or retirements")
     steps = f" and {changes}" if spec.steps else ""
     grows = f"{speed_words(spec.percent)}{steps} over {amount(spec.months, 'month')}"
-    return f"Until when does the cluster meet {goal}, at {grows}?"
+    return f"Until when does the cluster keep {goal}, at {grows}?"
 
 
 def sentence(growth: Growth) -> str:

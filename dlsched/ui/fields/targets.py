@@ -245,7 +245,7 @@ def _target_texts(scenario: Scenario, tag: str) -> dict[str, str]:
 
 def _lacking(scenario: Scenario) -> None:
     """Say which targets cannot be chosen yet, and offer to fill in what they need."""
-    for need, what in ((Need.DUE, "Late jobs need due times."), (Need.PRICE, "Costs need prices.")):
+    for need, what in ((Need.DUE, "Late jobs need due dates."), (Need.PRICE, "Costs need prices.")):
         if need not in fill.missing(scenario):
             continue
         label, rule, change = OFFERS[need]

@@ -13,6 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.studies.sweep.presets import PRESETS, Mode
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers
+from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.plan import growth, headroom, size, size_state, sweep_form, sweep_view
 from dlsched.ui.plan.sweep_form import PRESET
 from dlsched.ui.plan.sweep_runs import SWEEPS
@@ -73,7 +74,9 @@ def follow_link() -> None:
     asked = next((one for one in PRESETS if one.key == st.query_params.get(PRESET)), None)
     wanted = opened if asked is None else SWEEPS[asked.mode]
     if wanted is not None and wanted is not own:
-        st.query_params[PART] = next(name for name, part in PARTS.items() if part.answers is wanted)
+        name = next(name for name, part in PARTS.items() if part.answers is wanted)
+        asked_for = {key: st.query_params.get_all(key) for key in st.query_params}
+        st.switch_page(SCRIPTS["Capacity"], query_params={**asked_for, PART: name})
     size_state.note_wanted()
 
 

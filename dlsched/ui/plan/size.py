@@ -58,7 +58,7 @@ LACK_HELP = (
 
 def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
-    return ask(scenario, "How many {machines} meet {goal}? Search from {sizes}.", "the cheapest size")
+    return ask(scenario, "How many {machines} keep {goal}? Search from {sizes}.", "the cheapest size")
 
 
 def ask(scenario: Scenario, question: str, wanted: str) -> Asked[SizeSpec]:

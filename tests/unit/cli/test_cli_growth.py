@@ -36,8 +36,8 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     assert main(["growth", file, *TYPED, *asked]) == 0
     first, mind, assumed, header, *months = capsys.readouterr().out.splitlines()
     assert mind.startswith("Note: 1 day: too few")
-    assert first.startswith("Mean wait at most 5 s breaks today at +50% a month.")
-    assert "They hold again from January 2027 on. Order " in first
+    assert first.startswith("The target (Mean wait at most 5 s) is already missed in November 2026 at +50% a month.")
+    assert "It holds again from January 2027 on. Order " in first
     assert "No queue is carried over" in assumed
     assert header.split()[:3] == ["Month", "Demand", "Nodes"]
     assert [line.split()[:4] for line in months] == [

@@ -31,16 +31,16 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
     file = written(tmp_path)
     assert main(["size", file, "--target", "wait_p95<=0 s", "--headroom", *ONE]) == 0
     lines = capsys.readouterr().out.splitlines()
-    met = "that would have met “p95 wait at most 0 s” in this trace: $7,880"
-    assert lines[0].startswith(f"3 nodes are the cheapest we tried {met}")
+    met = "that would have met the target (p95 wait at most 0 s) in this trace: $7,880"
+    assert lines[0].startswith(f"3 nodes are the cheapest size tried {met}")
     assert lines[1].startswith("Note: ")
     assert lines[2].startswith("Exact for this trace, not a forecast: nothing in it is random. FIFO, ")
     assert [line.split() for line in lines if line.startswith("3 nodes  ")] == [
         ["3", "nodes", "answer", "$7,880/month", "0", "s,", "ok", "ok"]
     ]
-    assert "Just below: 2 nodes: fails; 1 node: fails." in lines
+    assert "2 nodes: fails; 1 node: fails." in lines
     assert "3 nodes can handle no more jobs than now." in lines
-    assert "Today's 2 nodes miss the targets with the jobs of now." in lines
+    assert "Today's 2 nodes already miss the target with today's jobs." in lines
 
 
 def test_json_says_what_single_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +76,7 @@ def test_a_condition_happens_to_every_size(tmp_path: Path, capsys: pytest.Captur
 def test_no_size_is_an_answer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", written(tmp_path), "--target", "jct_mean<=59 s", *ONE]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("No size we tried, up to 8 nodes, meets “Mean turnaround time at most 59 s”.")
+    assert out.startswith("No size tried, up to 8 nodes, meets the target (Mean turnaround time at most 59 s).")
     assert "Mean turnaround time: the lowest reached is 1 min, with 4 nodes." in out
 
 

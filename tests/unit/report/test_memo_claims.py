@@ -66,7 +66,7 @@ def searched(chosen: list[Alternative], basis: Basis) -> dict[str, Any]:
     ]  # fmt: skip
     rule = Rule(targets=(WAIT,), basis=basis)
     found = sizing(sizes=tuple(sizes), rule=rule, futures=first.futures, neighbours=())
-    chosen[-1] = dataclasses.replace(last, claim="the cheapest we tried that would have met its target.")
+    chosen[-1] = dataclasses.replace(last, claim="the cheapest size tried that would have met its target.")
     return {"sizes": known(frontier_of(found, last.name))}
 
 

@@ -107,7 +107,7 @@ def of_sweep() -> dict[str, list[str]]:
     bad = found.model_copy(update={"cells": cells})
     return {
         "question": [
-            sweep_words.question_words(each.axes, len(each.policies), each.futures, exact=each.exact)
+            sweep_words.question_words(each.mode, each.axes, list(each.labels.values()))
             for each in (found, alone)
         ],
         "sentence": [sweep_words.finding(each, "jct_mean") for each in (found, one, alone)],

@@ -85,7 +85,7 @@ def test_sentences_say_when_it_breaks_and_what_to_order_by_when() -> None:
     growth = run_growth(asked(scenario, begin="2026-11", lead_months=1, futures=TEN), scenario)
     broken, first = known(breaks_at(growth)), known(first_of(growth, "fails", "unsure"))
     words = sentence(growth)
-    assert f"Mean wait at most 1 min breaks in {month_name('2026-11', broken)}" in words
+    assert f"The target (Mean wait at most 1 min) is first missed in {month_name('2026-11', broken)}" in words
     order = known(to_order(growth))
     more = sum(known(order.counts)) - 2
     assert f"Order {more} more node" in words
@@ -93,7 +93,7 @@ def test_sentences_say_when_it_breaks_and_what_to_order_by_when() -> None:
     late = run_growth(asked(scenario, lead_months=first + 2, futures=TEN), scenario)
     assert " now (2 months overdue): " in sentence(late)
     calm = run_growth(asked(scenario, percent=0.0), scenario)
-    assert sentence(calm) == "The targets hold through month 6 at 0% a month."
+    assert sentence(calm) == "The target holds through month 6 at 0% a month."
     assert (calm.orders, [row["verdict"] for row in rows_of(calm)]) == ((), ["ok"] * 7)
 
 
@@ -132,7 +132,7 @@ def test_a_condition_holds_in_every_month() -> None:
     scenario = one_a_minute()
     growth = run_growth(asked(scenario, condition={"demand": 1.5}, months=2, futures=TEN), scenario)
     assert [one.draws[0].jobs for one in growth.months] == [90, 108, 130]
-    assert sentence(growth).startswith("With 50% more jobs: ")
+    assert sentence(growth).startswith("With 50% more jobs, the target")
 
 
 def test_a_month_without_nodes_fails_with_its_reason() -> None:
@@ -140,7 +140,7 @@ def test_a_month_without_nodes_fails_with_its_reason() -> None:
     growth = run_growth(asked(scenario, steps=[{"month": 2, "key": "nodes", "nodes": -2}], percent=0.0), scenario)
     assert breaks_at(growth) == 2
     assert "at least 1" in growth.check(2).why
-    assert "The targets break in month 2" in sentence(growth)
+    assert "The target is first missed in month 2" in sentence(growth)
     assert "(change nodes" in sentence(growth)
 
 

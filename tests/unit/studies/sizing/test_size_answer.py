@@ -156,17 +156,16 @@ def test_reversals_are_told_of_next_larger_sizes_only() -> None:
 
 
 def test_the_sentence_names_size_claim_cost_and_today() -> None:
-    assert says(sentence(sizing()), "6 nodes", "cheapest", "would have met “p95 wait at most 1 h” in this trace",
-                "$6,000", "$2,000/month more")  # fmt: skip
+    met = "would have met the target (p95 wait at most 1 h) in this trace"
+    assert says(sentence(sizing()), "6 nodes", "cheapest", met, "$6,000", "$2,000/month more")
     assert says(sure_words(sizing()), "Exact", "not a forecast")
     drawn = random_sizing(WAITS)
-    assert "meet “p95 wait at most 1 h” on average over 12 simulated versions of the workload: $6,000" in sentence(
-        drawn
-    )
+    met = "meets the target (p95 wait at most 1 h) on average over 12 simulated versions of the workload: $6,000"
+    assert met in sentence(drawn)
     assert says(sure_words(drawn), "same 12 futures", "in 12 of 12 futures")
     recorded = random_sizing(WAITS, RECORDED)
     assert "in this month and on average over 11 months reshuffled from its days" in sentence(recorded)
-    assert says(sure_words(recorded), "as recorded and in 11 of 11 futures", "A longer trace is the only cure")
+    assert says(sure_words(recorded), "as recorded and in 11 of 11 futures", "Only a longer trace helps")
     rule = Rule(targets=(WAIT,), claim="nearly-every", basis=RECORDED)
     assert " in this month and in 11 of 11 months reshuffled from its days: " in sentence(
         random_sizing(WAITS, rule=rule)
@@ -175,15 +174,15 @@ def test_the_sentence_names_size_claim_cost_and_today() -> None:
     assert "in 12 of 12 simulated versions of the workload" in sentence(nearly)
     assert "73.5% to 100% of all months" in sure_words(nearly)
     today = random_sizing(WAITS, today=(6,))
-    assert sentence(today).startswith("Today's 6 nodes are the cheapest we tried that meet")
+    assert sentence(today).startswith("Today's 6 nodes are the cheapest size tried that meets")
     unpriced = sizing(*(one.model_copy(update={"usd_month": None}) for one in sizing().sizes), cost_by="gpus")
     assert says(sentence(unpriced), "6 nodes", "smallest", "No prices are set", "fewest GPUs")
 
 
 def test_conditions_come_before_what_is_claimed_under_them() -> None:
     more = sizing(condition={"demand": 1.3, "durations": 0.9})
-    assert sentence(more).startswith("With 30% more jobs and run times −10%, 6 nodes are the cheapest we tried that")
-    assert sentence(sizing(condition={"demand": 1.3}, answer=None)).startswith("With 30% more jobs, no size we tried")
+    assert sentence(more).startswith("With 30% more jobs and run times −10%, 6 nodes are the cheapest size tried that")
+    assert sentence(sizing(condition={"demand": 1.3}, answer=None)).startswith("With 30% more jobs, no size tried")
 
 
 def test_bursts_of_a_user_are_told_of_what_was_recorded() -> None:
@@ -197,7 +196,7 @@ def test_bursts_of_a_user_are_told_of_what_was_recorded() -> None:
 
 def test_no_size_is_told_with_what_was_reached() -> None:
     none = random_sizing({2: 9000, 4: 7200, 5: 3602}, answer=None, status="none", reasons=("something is in the way",))
-    assert says(sentence(none), "No size", "up to 5 nodes", "“p95 wait at most 1 h”", "on average")
+    assert says(sentence(none), "No size", "up to 5 nodes", "the target (p95 wait at most 1 h)", "on average")
     assert why_none(none) == [
         "something is in the way",
         "p95 wait: the lowest reached is 1 h, with 5 nodes",
@@ -207,15 +206,15 @@ def test_no_size_is_told_with_what_was_reached() -> None:
 
 
 def test_neighbours_headroom_and_jobs_left_out_in_words() -> None:
-    assert neighbour_words(sizing()) == "Just below: 5 nodes: fails; 4 nodes: fails."
-    told = "Just below: 5 nodes: fails (met in 0 of 12 futures); 4 nodes: fails (met in 0 of 12 futures)."
+    assert neighbour_words(sizing()) == "5 nodes: fails; 4 nodes: fails."
+    told = "5 nodes: fails (met in 0 of 12 futures); 4 nodes: fails (met in 0 of 12 futures)."
     assert neighbour_words(random_sizing(WAITS)) == told
     assert "5 nodes: fails (not as recorded, in 0 of 11 futures)" in neighbour_words(random_sizing(WAITS, RECORDED))
     rooms = {
         (1.2, 1.25): "6 nodes can handle 20% more jobs.",
-        (1.0, 1.05): "6 nodes can handle no more jobs than now.",
-        (4.0, None): "6 nodes can handle 300% more jobs, the most that were tried.",
-        (None, 1.0): "6 nodes miss the targets with the jobs of now.",
+        (1.0, 1.05): "6 nodes can handle no more jobs than today's.",
+        (4.0, None): "6 nodes can handle 300% more jobs, the most tried.",
+        (None, 1.0): "6 nodes already miss the target with today's jobs.",
     }
     for (last, first), words in rooms.items():
         assert headroom_words(sizing(), Headroom(counts=(6,), last=last, first=first, loads=())) == words

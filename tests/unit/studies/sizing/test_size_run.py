@@ -223,7 +223,7 @@ def test_free_slots_cost_what_their_runs_cost() -> None:
     assert known(cost_at(answer, size)).value == pytest.approx(np.mean(costs))
     smaller = [one.counts for one in answer.sizes if one.counts < size]
     assert all(check_at(answer, counts).verdict != "meets" for counts in smaller)
-    assert "smallest we tried" in sentence(answer)
+    assert "smallest size tried" in sentence(answer)
 
 
 def test_the_store_answers_a_second_search_and_the_background_gives_the_same(tmp_path: Any) -> None:

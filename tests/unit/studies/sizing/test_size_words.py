@@ -161,7 +161,7 @@ def test_on_free_slots_costs_are_those_of_the_runs() -> None:
 def test_where_nothing_does_cards_tell_what_was_reached() -> None:
     kept = tuple(one for one in sizing().sizes if one.counts in ((1,), (2,)))
     none = sizing(sizes=kept, answer=None, neighbours=(), status="none", headroom=())
-    assert sentence(none).startswith("No size we tried, up to 2 nodes, meets “p95 wait at most 1 h”")
+    assert sentence(none).startswith("No size tried, up to 2 nodes, meets the target (p95 wait at most 1 h)")
     assert [card[:2] for card in cards_of(none)] == [("Sizes tried", "2"), ("p95 wait, lowest reached", "5 h")]
 
 
@@ -200,7 +200,7 @@ def test_banners_tell_what_must_be_known_before_the_answer() -> None:
     assert "3 runs. First, 4 nodes: node 0 held twice" in guard.text
     narrow = sizings.NODES.model_copy(update={"least": 4})
     (guard,) = cautions_of(sizing(types=(narrow,)))
-    assert "least nodes that were allowed (4 nodes)" in guard.text
+    assert "smallest size that was allowed (4 nodes)" in guard.text
     (guard,) = cautions_of(sizing(reasons=("the search stopped at 100 runs",)))
     assert guard.text == "The search stopped at 100 runs: a cheaper size may be left."
 
@@ -224,7 +224,7 @@ def test_a_question_in_words_names_the_claim_only_where_something_is_random() ->
 def test_headroom_cards_and_rows() -> None:
     answer = sizing()
     assert [card[:2] for card in headroom_cards(answer)] == [
-        ("Headroom, answer", "+20% jobs"), ("With 25% more jobs, answer", "borderline"),
+        ("Headroom of 4 nodes", "+20% jobs"), ("4 nodes with 25% more jobs", "borderline"),
     ]  # fmt: skip
     assert [row["All targets"] for row in headroom_rows(answer)] == ["ok", "ok", "borderline"]
 
@@ -235,16 +235,16 @@ def test_headroom_cards_and_rows() -> None:
 def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
     cards = [card[:2] for card in growth_words.cards_of(growth())]
     assert cards == [
-        ("Breaks in", "February 2027"), ("Demand then", "1.33x"), ("Order by", "December 2026"),
-        ("Costs more", "$14,600/month"),
+        ("First missed", "February 2027"), ("Demand then", "1.33x"), ("Order by", "December 2026"),
+        ("Extra cost", "$14,600/month"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changes", "first", "order"),
     [
-        ({"lead_months": 5}, ("Breaks in", "February 2027"), "now"),
-        ({"lead_months": 5, "begin": ""}, ("Breaks in", "month 3"), "now"),
+        ({"lead_months": 5}, ("First missed", "February 2027"), "now"),
+        ({"lead_months": 5, "begin": ""}, ("First missed", "month 3"), "now"),
         (
             {"rule": Rule(targets=(WAIT.model_copy(update={"limit": 9 * HOUR_S}),), basis=DRAWN)},
             ("Holds through", "March 2027"),

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.studies.design import Futures
 from dlsched.studies.sweep.answer import (
     Axis,
     Sweep,
@@ -104,9 +103,9 @@ def test_of_one_policy_one_at_a_time_says_what_moves_it_most() -> None:
     answer = alone([[50 * MIN], [40 * MIN], [65 * MIN], [80 * MIN], [50 * MIN], [55 * MIN]], exact=True)
     assert [(move.axis, move.size / MIN) for move in swings(answer, "fifo", "jct_mean")] == [(1, 30), (0, 15), (2, 5)]
     assert [end[0] for end in swings(answer, "fifo", "jct_mean")[1].ends] == [1, 2]
-    assert "what moves it most under FIFO is 4 nodes: +30 min on 50 min (exact" in finding(answer, "jct_mean")
+    assert "under FIFO it changes most at 4 nodes: +30 min on 50 min (exact" in finding(answer, "jct_mean")
     still = alone([[50 * MIN]] * 6, exact=True)
-    assert "nothing varied here moves it under FIFO" in finding(still, "jct_mean")
+    assert "nothing varied here changes it under FIFO" in finding(still, "jct_mean")
     unsure = alone([[50 * MIN, 50 * MIN], [40 * MIN, 80 * MIN], *([[50 * MIN, 50 * MIN]] * 4)])
     assert "no change is clear under FIFO; the largest is +10 min" in finding(unsure, "jct_mean")
 
@@ -196,9 +195,15 @@ def test_assumptions_and_certainty() -> None:
     exact = made({"jct_mean": {"fifo": [[1.0], [2.0]]}}, exact=True)
     assert [chip.label for chip in premises_of(exact)] == ["default parameters", "exact for this trace, not a forecast"]
     assert certainty(exact) == "exact for this trace, not a forecast"
-    assert question_words(drawn.axes, 1, drawn.futures, exact=False) == "Nodes 4 and 8; 1 policy, recorded + 1 future"
+    assert question_words("grid", drawn.axes, ["FIFO"]) == "How does FIFO perform from 4 nodes to 8 nodes?"
     two = [NODES.model_copy(update={"values": (4.0, 6.0, 8.0)}), FAILS]
-    assert question_words(two, 3, Futures.first(20), exact=False) == "Nodes 4 to 8, 2 failures; 3 policies, 21 futures"
+    both = ["FIFO", "SJF"]
+    compared = "How do 2 policies compare from 4 nodes to 8 nodes and with 2 failures?"
+    assert question_words("grid", two, both) == compared
+    safe = "Which of 2 policies is the safe choice, whichever comes: nodes or 2 failures?"
+    assert question_words("one-at-a-time", two, both) == safe
+    most = "What changes the result under FIFO most: nodes or 2 failures?"
+    assert question_words("one-at-a-time", two, ["FIFO"]) == most
 
 
 def axis(key: str, label: str, unit: str) -> Axis:
