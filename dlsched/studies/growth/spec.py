@@ -53,7 +53,7 @@ class GrowthSpec(FrozenModel):
         if self.load_in(self.months) > MOST_LOAD:
             raise ValueError(f"demand would be {self.load_in(self.months):.0f} times today's, at most {MOST_LOAD:g}")
         if self.futures.seeds[0] != 0:
-            raise ValueError(f"futures begin with future 0, got {self.futures.seeds[0]}")
+            raise ValueError(f"futures start with future 0, got {self.futures.seeds[0]}")
         if self.runs > MOST_RUNS:
             raise ValueError(f"months x futures must be at most {MOST_RUNS:,}, got {self.runs:,}")
         return self

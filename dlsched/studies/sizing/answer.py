@@ -32,7 +32,7 @@ from dlsched.wording.formats import amount, listed
 Counts = tuple[int, ...]
 """Nodes of each VM type that varies, in the order of ``Sizing.types``."""
 CostBy = Literal["price", "runs", "gpus", "nodes"]
-"""Which size is cheaper: by the price of its nodes, by what its runs cost a month (free slots); without prices by its
+"""Which size is cheaper: by the price of its nodes, by what its runs cost a month (rented); without prices by its
 GPUs, and by its nodes where those have none."""
 Status = Literal["found", "none", "stopped"]
 COST = "cost_month"
@@ -58,8 +58,8 @@ class VmRange(FrozenModel):
 class Size(FrozenModel):
     """A size that was tried, and its runs by future.
 
-    ``usd_month``: price of all fixed nodes over 30.4 days; None without prices and for free slots. ``error``: why the
-    size cannot be run at all. ``stopped``: what it does was certain before all futures ran, so that its numbers are not
+    ``usd_month``: price of all owned nodes over 30.4 days; None without prices and for rented machines. ``error``: why
+    the size cannot be run at all. ``stopped``: what it does was certain before all futures ran, so that its numbers are not
     to be shown beside others.
     """
 
@@ -101,8 +101,8 @@ class Sizing(Answer):
     """The whole answer.
 
     ``sizes`` ascend; all that are not ``stopped`` ran the same ``futures``, under ``condition``. ``answer``: the
-    cheapest size that meets the targets, None where none was found; of free slots the smallest, or one whose runs cost
-    less beyond chance. ``neighbours``: the sizes just below it; none meets the targets, or its runs cost more.
+    cheapest size that meets the targets, None where none was found; of rented machines the fewest, or a size whose runs
+    cost less beyond chance. ``neighbours``: the sizes just below it; none meets the targets, or its runs cost more.
     ``reasons``: why there is no answer, or what limits it. ``campaign``: the most that one user submitted on one day,
     of a recorded trace. ``runs``: how many were asked for, repeated ones once.
     """
@@ -195,7 +195,7 @@ def rule_at(rule: Rule, load: Load) -> Rule:
 
 
 def cost_at(sizing: Sizing, counts: Counts) -> Estimate | None:
-    """Return what a size costs a month: fixed nodes exactly, free slots as their runs cost; None without prices."""
+    """Return what a size costs a month: owned nodes exactly, rented machines by their runs; None without prices."""
     return cost_of(sizing.size(counts), sizing.cost_by, sizing.rule)
 
 

@@ -1,4 +1,4 @@
-"""Conditions: what happens to every size alike, today's included, as changes of the scenario that nobody chooses."""
+"""Conditions: what happens to every size alike, today's included, as changes of the scenario that are not a choice."""
 
 from __future__ import annotations
 

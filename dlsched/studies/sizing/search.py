@@ -1,7 +1,7 @@
 """Which sizes to try: brackets and bisection for one VM type, a staircase by cost for several. No simulation here.
 
-Both suppose that more nodes of any type do not serve worse, and so skip sizes; whether that held is told apart, by
-``studies.sizing.answer.reversals``. They begin with guesses from a few futures; what they return meets all targets over
+Both suppose that more nodes of any type do not serve worse, and so skip sizes; whether that held is checked by
+``studies.sizing.answer.reversals``. They start with guesses from a few futures; what they return meets all targets over
 all of them, whether the guesses held or not.
 """
 
@@ -34,7 +34,7 @@ class Trials(Protocol):
         ...
 
     def cost(self, counts: Counts) -> float:
-        """Return what decides which size is cheaper; known before runs but for free slots."""
+        """Return what decides which size is cheaper; known before runs, except for rented machines."""
         ...
 
     def may_fall(self) -> bool:
@@ -78,7 +78,7 @@ def cheapest(trials: Trials, ranges: Sequence[Ranges], start: Counts) -> Counts 
 
 
 def starts_within(ranges: Sequence[Ranges], start: Counts) -> Counts:
-    """Return the size to begin with: today's, moved into the ranges."""
+    """Return the size to start with: today's, moved into the ranges."""
     return tuple(min(max(count, one.least), one.most) for one, count in zip(ranges, start, strict=True))
 
 

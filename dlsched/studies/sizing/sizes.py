@@ -114,7 +114,7 @@ def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
 
 
 def most_nodes(today: int) -> int:
-    """Return the most nodes that are tried where nobody said."""
+    """Return the most nodes that are tried where no range is given."""
     return min(MOST_NODES, max(LARGEST_LEAST, LARGEST_FACTOR * today))
 
 

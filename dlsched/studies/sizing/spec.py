@@ -18,7 +18,7 @@ MOST_OTHERS = 2_000
 
 
 class TypeRange(FrozenModel):
-    """From how many to how many nodes: ``nodes`` of the one pool or free slots, or ``nodes.<VM type>``."""
+    """From how many to how many nodes: ``nodes`` of the one pool or rented machines, or ``nodes.<VM type>``."""
 
     key: Key
     least: int = Field(ge=0, le=MOST_NODES)
@@ -62,7 +62,7 @@ class SizeSpec(FrozenModel):
         if len(self.types) > 1 and any(one.key == "nodes" for one in self.types):
             raise ValueError("nodes is the whole cluster: vary it alone, or nodes.<VM type> of several types")
         if self.futures.seeds[0] != 0:
-            raise ValueError(f"futures begin with future 0, got {self.futures.seeds[0]}")
+            raise ValueError(f"futures start with future 0, got {self.futures.seeds[0]}")
         others = combinations_of_others(self.types)
         if others > MOST_OTHERS:
             raise ValueError(f"ranges leave {others:,} combinations beside the widest, at most {MOST_OTHERS:,} can be")

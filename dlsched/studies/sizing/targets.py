@@ -124,7 +124,7 @@ def example_of(kpi: KPI) -> str:
 
 
 def usual_limit(kpi: KPI, now: Number) -> float:
-    """Return the limit a field begins with: of waits an hour, of shares 5%, or as good as now where that is better.
+    """Return the limit a field starts with: of waits an hour, of shares 5%, or as good as now where that is better.
 
     Of other numbers what they are now, rounded to two figures on the good side, else 1.
     """

@@ -425,7 +425,7 @@ def caveats_of_goal(
 
 
 def premises_of(sizing: Sizing) -> list[Premise]:
-    """Return what the answer takes for granted beyond its scenario."""
+    """Return the assumptions of the answer beyond those of its scenario."""
     found = rule_premises(sizing.rule, sizing.futures.vary)
     why = "Only these were tried, and not all of them: more nodes usually serve better, and the page shows sizes that "
     found.append(Premise(f"sizes: {ranges_words(sizing.types, rented=sizing.types[0].rented)}", why + "do not."))
@@ -435,7 +435,7 @@ def premises_of(sizing: Sizing) -> list[Premise]:
 
 
 def rule_premises(rule: Rule, vary: Mapping[str, Value]) -> list[Premise]:
-    """Return what the claim, the futures and what varies between them take for granted."""
+    """Return the assumptions of the claim, the futures and what varies between them."""
     if rule.exact:
         return [exact_premise()]
     if rule.claim == "average" and rule.recorded:
@@ -458,7 +458,7 @@ def bars_words(rule: Rule) -> str:
 
 
 def metric_names(sizing: Sizing) -> dict[str, str]:
-    """Return the targets' metrics with their labels, the one the frontier begins with first."""
+    """Return the targets' metrics with their labels, the first one of the chart first."""
     targets = sorted(sizing.rule.targets, key=lambda target: target.rises_with_size)
     return {target.metric: KPIS[target.metric].label for target in targets}
 

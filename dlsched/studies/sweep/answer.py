@@ -183,7 +183,7 @@ class Regret:
     """Loss of a policy to the best policy at each point, at least 0; None where a policy there has no number.
 
     ``losses`` in the unit of the metric, ``percents`` of the best (None where the best is 0), one a point; ``worst``
-    the largest loss, None where one is missing; ``safest`` whether no policy has a smaller worst loss (minimax regret).
+    the largest loss, None where one is missing; ``safest`` whether no policy has a smaller one (minimax regret).
     """
 
     policy: str
@@ -412,7 +412,7 @@ def with_violations(sweep: Sweep) -> list[Cell]:
 def unequal_points(sweep: Sweep) -> Iterator[int]:
     """Yield the points at which policies completed different numbers of jobs: their numbers are of unlike jobs.
 
-    Runs that failed or are missing are told apart.
+    Runs that failed or are missing do not count.
     """
     for point in range(len(sweep.points)):
         draws = zip(*(sweep.at(point, policy) for policy in sweep.policies), strict=True)

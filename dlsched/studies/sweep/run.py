@@ -62,7 +62,7 @@ def planned(spec: SweepSpec, scenario: Scenario) -> VariantPlan:
 
 
 def check_question(spec: SweepSpec, scenario: Scenario) -> None:
-    """Raise InputError where the question is about another scenario, or about a parameter of nobody."""
+    """Raise InputError where the question is about another scenario, or about a parameter of no policy asked."""
     require_scenario("sweep", spec.scenario, scenario)
     for axis in spec.axes:
         if axis.policy and axis.policy not in spec.policies:

@@ -335,7 +335,7 @@ def unequal_words(sweep: Sweep) -> str:
 
 
 def premises_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Premise]:
-    """Return what the answer takes for granted beyond its scenario; ``helps``: labels and words of what varies."""
+    """Return the assumptions of the answer beyond those of its scenario; ``helps``: labels and words of what varies."""
     same = exact_premise() if sweep.exact else Premise("the same futures for all", PAIRED)
     own = [Premise("default parameters", DEFAULTS), same, *draw_premises(sweep.futures.vary)]
     if is_paired(sweep.metrics):

@@ -29,7 +29,7 @@ STYLE = """<style>
 def regret_table(sweep: Sweep, metric: str, theme: Theme) -> str:
     """Return a table of losses to the best policy: a row for each policy, a column for each situation, then the worst.
 
-    Of many situations those with the largest losses; ★ marks the smallest worst loss.
+    Of many situations those with the largest losses; ★ marks the policy with the smallest largest loss.
     """
     found, columns = regrets(sweep, metric), situations(sweep, metric)
     heads = "".join(f"<th scope='col'>{escape(point_words(sweep, at))}</th>" for at in columns)

@@ -141,7 +141,7 @@ def _picture(answer: Sweep) -> Part:
 
 
 def _clicked(data: Any) -> None:
-    """Take the situation of a mark that was clicked; its customdata begins with the point."""
+    """Take the situation of a mark that was clicked; its customdata starts with the point."""
     point = next(iter(data.values()), None) if isinstance(data, Mapping) else data[0] if data else None
     if point is not None:
         st.session_state[AT] = int(point)

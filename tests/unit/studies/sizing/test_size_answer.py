@@ -220,7 +220,7 @@ def test_neighbours_headroom_and_jobs_left_out_in_words() -> None:
         assert headroom_words(sizing(), Headroom(counts=(6,), last=last, first=first, loads=())) == words
     assert left_out_words(sizing()) == ""
     left = sizing(size(6, 3000, draws=draws_of("wait_p95", [3000.0], done=8, needed=8)))
-    assert left_out_words(left).startswith("With 6 nodes 2 jobs are rejected or not done at the end")
+    assert left_out_words(left).startswith("With 6 nodes, 2 jobs are rejected or unfinished at the end")
 
 
 def test_several_types_are_named_and_none_of_a_type_is_left_out() -> None:
