@@ -157,7 +157,7 @@ def _variants(
             raise InputError(f"--set {_typed(typed)}", why, "Give another value, or name a policy by --policies")
         name = subject(moved(spec, scenario)).words
         if name in variants:
-            raise InputError(f"--set {_typed(typed)}", "is there twice", "Leave one out")
+            raise InputError(f"--set {_typed(typed)}", "is listed twice", "Leave one out")
         variants[name] = variant
     return variants
 

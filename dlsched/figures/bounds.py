@@ -45,12 +45,12 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
         hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}; %{customdata[2]}"
         "<br>%{customdata[3]}<extra></extra>",
     )
-    _add_lines(figure, theme, bounds.tolist(), name="bound: no policy gets past it")
+    _add_lines(figure, theme, bounds.tolist(), name="bound that no policy can beat")
     framed(
         figure,
         theme,
-        title="What no policy can pass",
-        x="Share of the larger of number and bound (%)",
+        title="Numbers and their proven bounds",
+        x="Number and bound, as a share of the larger (%)",
         y="Number",
         height=120 + ROW_PX * len(found),
     )

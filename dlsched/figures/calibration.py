@@ -55,8 +55,8 @@ def wait_by_group(answer: Calibration, policy: str, by: str, theme: Theme) -> Ch
             )  # fmt: skip
     word = GROUPING_WORDS[by]
     framed(
-        figure, theme, title=f"Mean wait by {word}, {plain(replay.label)}", x="Recorded mean wait (log)",
-        y="Replayed mean wait (log)", height=HEIGHT,
+        figure, theme, title=f"Mean wait by {word} under {plain(replay.label)}", x="Recorded mean wait (log scale)",
+        y="Replayed mean wait (log scale)", height=HEIGHT,
     )  # fmt: skip
     duration_axis(figure, low_s, high_s)
     _same_axes(figure)
@@ -126,8 +126,8 @@ def _alt(replay: PolicyFit, groups: tuple[ComparedGroup, ...], word: str) -> str
     return (
         f"Mean wait recorded {duration(wait.recorded.mean_s)}, replayed {duration(wait.replayed.mean_s)} over "
         f"{amount(wait.jobs, 'job')}; {amount(len(groups), 'group')} by {word}: {off} off by over {ROUGH:g}x (outside "
-        f"the band), {few} with too few jobs. Waits under {duration(LEAST_S)} are drawn there; the area of a "
-        f"dot grows with its jobs."
+        f"the band), {few} with too few jobs. Waits under {duration(LEAST_S)} are drawn at that value; the area "
+        f"of a dot grows with its jobs."
     )
 
 

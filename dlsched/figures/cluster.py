@@ -43,7 +43,7 @@ def demand(
     unit: str = "GPUs",
     clock: Clock = DAYS,
 ) -> Chart:
-    """Return what would be busy if nobody waited, against what the cluster has, while jobs arrive.
+    """Return what would be busy if no job waited, against what the cluster has, while jobs arrive.
 
     ``amounts`` is what each job asks for in ``unit``, shape (jobs,); default: its GPUs. Of jobs that all come at once,
     until the last of them would be done.
@@ -64,7 +64,7 @@ def demand(
         line={"color": theme.marks[0], "width": 1.5, "shape": "hv"},
         fill="tozeroy",
         fillcolor=theme.tint,
-        name="within the cluster",
+        name="within capacity",
         hoverinfo="skip",
     )
     edge = {"color": CLEAR, "width": 0}
@@ -76,18 +76,18 @@ def demand(
         line={"color": theme.worse, "width": 1, "shape": "hv"},
         fill="tonexty",
         fillpattern=area_hatch(1, theme.worse, theme.ground),
-        name="beyond the cluster",
+        name="beyond capacity",
         customdata=wanted,
-        hovertemplate="%{customdata:,.0f} " + unit + " asked for at " + axis.hover + "<extra></extra>",
+        hovertemplate="%{customdata:,.0f} " + unit + " requested at " + axis.hover + "<extra></extra>",
     )
     over = share(float((wanted > level).mean()))
     title = f"Demand exceeds capacity {over} of the time"
-    framed(figure, theme, title=title, x=axis, y=f"{unit} asked for", height=HEIGHT)
+    framed(figure, theme, title=title, x=axis, y=f"{unit} requested", height=HEIGHT)
     reference_line(figure, theme, y=level, text=f"{count(level)} {unit} in the cluster", limit=True)
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
     peak = number(float(wanted.max()))
     alt = f"Demand exceeds the {count(level)} {unit} {over} of the time; its peak is {peak} {unit}."
-    return Chart(figure, alt, pd.DataFrame({axis.column: x, f"{unit} asked for": wanted}))
+    return Chart(figure, alt, pd.DataFrame({axis.column: x, f"{unit} requested": wanted}))
 
 
 def _asked(jobs: Workload, held: Floats, times: Floats) -> Floats:
@@ -112,7 +112,7 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme, clock: Clock = DA
     total = np.sum(list(by_kind.values()), axis=0)
     _add_changes(figure, cluster, theme, axis, float(total.max()))
     least, most = count(float(total.min())), count(float(total.max()))
-    between = f"{most} GPUs throughout" if least == most else f"{least} to {most} GPUs"
+    between = f"{most} GPUs all the time" if least == most else f"{least} to {most} GPUs"
     framed(figure, theme, title=f"Capacity: {between}", x=axis, y="Available GPUs", height=HEIGHT)
     figure.update_yaxes(range=top_of(total, room=0.15))
     table = pd.DataFrame({axis.column: x} | {f"GPUs, {kind}": gpus for kind, gpus in by_kind.items()})

@@ -139,7 +139,7 @@ def ecdf(values: Mapping[str, Floats], colour_of: Mapping[str, str], theme: Them
     ]
     percent = np.arange(101)
     quantiles = {f"{name}, s": np.percentile(sorted_s, percent) for name, sorted_s in times_s.items()}
-    alt = f"{quantity}: " + ("; ".join(notes) if notes else "0 jobs have a value") + "."
+    alt = f"{quantity}: " + ("; ".join(notes) if notes else "no job has a value") + "."
     return Chart(figure, alt, pd.DataFrame({"share of jobs, %": percent} | quantiles))
 
 
@@ -173,5 +173,5 @@ def queues(
         ignore_index=True,
     )
     table = with_dates(table, clock, {"time, s": "time"})
-    peaks = "; ".join(f"{cut(name)} at most {count(peak)}" for name, peak in peak_of.items())
+    peaks = "; ".join(f"{cut(name)} up to {count(peak)}" for name, peak in peak_of.items())
     return Chart(figure, f"Jobs waiting: {peaks}.", table)

@@ -1,4 +1,4 @@
-"""Rented machines on free slots: bands while they are paid for, brackets where they open, close or change."""
+"""Rented machines: bands while they are paid for, brackets where they open, close or change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rows = Mapping[int, tuple[int, float]]
 
 
 def add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, leases: pd.DataFrame, rows: Rows) -> None:
-    """Add a band per lease, as tall as its GPUs: what no bar covers is paid for and held by no job."""
+    """Add a band per lease, as tall as its GPUs: what no bar covers is paid for and allocated to no job."""
     start, end = np.maximum(column(leases, "start_s"), axis.from_s), np.minimum(column(leases, "end_s"), axis.to_s)
     low, high = _lanes(leases, rows)
     add_spans(

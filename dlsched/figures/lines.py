@@ -111,7 +111,7 @@ def add_share_line(
 def frame_shares(figure: go.Figure, theme: Theme, quantity: str, longest_s: float, of: str = "") -> None:
     """Give share lines a logarithmic axis of times from a second on; ``of`` whose jobs these are ends the title."""
     title = f"{quantity}: share of jobs within a time{of}"
-    x_title = f"{quantity} (log scale; below 1 s drawn at 1 s)"
+    x_title = f"{quantity} (log scale; under 1 s drawn at 1 s)"
     framed(figure, theme, title=title, x=x_title, y="Share of jobs (%)", height=340)
     reference_line(figure, theme, y=95, text="95 of 100 jobs", below=True)
     duration_axis(figure, 0.9 * LEAST_S, max(longest_s, 10.0) * 1.05)

@@ -89,8 +89,8 @@ def _legend_rows(rows: pd.DataFrame) -> int:
 
 def _marks(figure: go.Figure, mine: pd.DataFrame, family: str, colour: str, theme: Theme) -> None:
     shown = [
-        [plain(row["type"], 80), plain(row["provider"] or "provider not said"), f"{row['gpus']} x {plain(row['gpu'])}",
-         plain(row["source"] or "no source", 120), row["as_of"]]
+        [plain(row["type"], 80), plain(row["provider"] or "provider unknown"), f"{row['gpus']} x {plain(row['gpu'])}",
+         plain(row["source"] or "no source given", 120), row["as_of"]]
         for row in mine.to_dict("records")
     ]  # fmt: skip
     tail = "<br>%{customdata[2]}, %{customdata[1]}<br>%{customdata[3]}, %{customdata[4]}<extra></extra>"

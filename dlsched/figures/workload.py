@@ -1,4 +1,4 @@
-"""Charts of a workload before any run: arrivals, widths, run times, who asks."""
+"""Charts of a workload before any run: arrivals, GPUs per job, run times, demand by user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OWNERS = ("user", "group", "job_class", "model")
 
 
 def profile(jobs: Workload, theme: Theme, clock: Clock = DAYS) -> Sequence[Chart]:
-    """Return the charts of a workload: arrivals, widths, run times, and who asks where the trace names somebody."""
+    """Return the charts of a workload: arrivals, GPUs per job, run times, and demand by user where it is known."""
     charts = [arrivals(jobs, theme, clock), widths(jobs, theme), run_times(jobs, theme), who_asks(jobs, theme)]
     return [chart for chart in charts if chart is not None]
 
@@ -88,11 +88,11 @@ def widths(jobs: Workload, theme: Theme) -> Chart:
         )
     big, common = int(np.argmax(of_time)), int(np.argmax(counts))
     finding = f"jobs of {_gpu_words(names[big])} take {share(float(of_time[big]))} of GPU time"
-    framed(figure, theme, title=f"Width: {finding}", x="GPUs per job", y="Share (%)", height=SMALL)
+    framed(figure, theme, title=f"GPUs per job: {finding}", x="GPUs per job", y="Share (%)", height=SMALL)
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(range=top_of(100 * np.concatenate([of_jobs, of_time])))
     frequent = f"{_gpu_words(names[common])} with {share(float(of_jobs[common]))} of the jobs"
-    alt = f"Widths: {finding}; most common are {frequent}."
+    alt = f"GPUs per job: {finding}; most common are {frequent}."
     shares = {"share of jobs, %": 100 * of_jobs, "share of GPU time, %": 100 * of_time}
     return Chart(figure, alt, pd.DataFrame({"GPUs": names, "jobs": counts} | shares))
 
@@ -133,7 +133,7 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
     )
     median, p95 = (float(value) for value in np.percentile(work, [50, 95]))
     title = f"Run time: median {duration(median)}, p95 {duration(p95)}"
-    framed(figure, theme, title=title, x="Run time at the requested width (log scale)", y="Jobs", height=SMALL)
+    framed(figure, theme, title=title, x="Run time on the GPUs requested (log scale)", y="Jobs", height=SMALL)
     duration_axis(figure, low, high)
     figure.update_yaxes(range=top_of(counts.astype(float), room=0.25))
     if p95 > 1.3 * median:
@@ -149,7 +149,7 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
 
 
 def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
-    """Return the share of GPU time by user, else group, class or network; None when the trace names nobody.
+    """Return the share of GPU time by user, else group, class or network; None where the trace names none.
 
     A single network asks for nothing that needs a chart.
     """
@@ -180,8 +180,8 @@ def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
     named_word = amount(len(shares), word, "classes" if word == "job class" else "")
     title = f"Demand by {word}: {named_word}, the largest with {largest}"
     height = int(np.clip(96 + 20 * len(values), 180, 340))
-    framed(figure, theme, title=title, x="Share of the GPU time asked for (%)", y=word.capitalize(), height=height)
+    framed(figure, theme, title=title, x="Share of the GPU time requested (%)", y=word.capitalize(), height=height)
     named_rows(figure, labels)
     figure.update_xaxes(range=top_of(values))
-    alt = f"{cut(names[0])} asks for {largest} of the GPU time, the most of {named_word}."
+    alt = f"{cut(names[0])} requests {largest} of the GPU time, the most of {named_word}."
     return Chart(figure, alt, pd.DataFrame({word: names, "share of GPU time, %": values}))

@@ -92,7 +92,7 @@ def run(spec: CellsSpec, scenario: Scenario, progress: Progress | None = None) -
 def check(spec: CellsSpec, scenario: Scenario) -> None:
     """Raise InputError if this program would ask for other runs under these keys: another version of it did."""
     if any(_task(cell, scenario).key != cell.key for cell in spec.cells):
-        raise InputError("runs", "were asked for by another version of this program", "Ask again")
+        raise InputError("runs", "were requested by another version of this program", "Run them again")
 
 
 def _task(cell: CellSpec, scenario: Scenario) -> VariantTask:

@@ -39,7 +39,7 @@ def find(kind: str) -> Study[Any, Any]:
         if study.kind == kind:
             return study
     kinds = [study.kind for study in STUDIES]
-    raise InputError(f"experiment {kind!r:.80}", "there is none of this kind", names_hint(kind, kinds))
+    raise InputError(f"experiment {kind!r:.80}", "does not exist", names_hint(kind, kinds))
 
 
 def compute(

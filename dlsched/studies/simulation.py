@@ -240,7 +240,7 @@ def read_policy(policy: str, params: Mapping[str, Any] | None = None) -> Resolve
 def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> None:
     """Refuse a time between decisions no longer than a restart: jobs could change for ever without progress."""
     if turn_s is not None and turn_s <= restart_s:
-        why = f"must be above the restart of {restart_s:g} s, or no job ever gets further, got {turn_s:g} s"
+        why = f"must be above the restart time of {restart_s:g} s, or no job ever makes progress, got {turn_s:g} s"
         raise InputError(f"policy {key}, {name}", why, f"Give more than {restart_s:g} s, or lower the option restart_s")
 
 

@@ -166,9 +166,7 @@ class Study(Generic[S, A]):
         """Return question and answer, ready for the store; InputError for a bad question."""
         spec = self._read(given)
         if self.about is not None and not isinstance(scenario, self.about):
-            raise InputError(
-                self.label, "asked without the scenario it is about", f"Ask on the page {self.page or self.label}"
-            )
+            raise InputError(self.label, "was asked without its scenario", f"Ask on the page {self.page or self.label}")
         answer = self.run(spec, scenario, executor, store, progress)
         return ExperimentRecord(
             self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.version, name or self.label

@@ -27,7 +27,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     server: Server, page: Any, browser: Any
 ) -> None:
     page.goto(f"{server.url}/what-if")
-    page.get_by_text("As it is, FIFO").first.wait_for(timeout=FIRST_MS)
+    page.get_by_text("Today, under FIFO").first.wait_for(timeout=FIRST_MS)
     settle(page)
     before = cards(page)
     page.locator(".st-key-whatif-nodes [data-testid=stNumberInputStepUp]").click()
@@ -69,7 +69,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     page.locator(".st-key-whatif-unkeep button").first.wait_for()
     settle(page)
     page.locator(".st-key-whatif-reset button").first.click()
-    page.locator(SAID, has_text="As it is, FIFO").first.wait_for()
+    page.locator(SAID, has_text="Today, under FIFO").first.wait_for()
     settle(page)
     page.locator(".st-key-whatif-kept button").first.click()
     page.locator("[class*=st-key-whatif-open] button").first.click()

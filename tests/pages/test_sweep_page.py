@@ -305,7 +305,7 @@ def test_a_parameter_of_a_policy_can_vary(store: Store, runner: Runner, open_pag
     ("values", "message"),
     [
         ("", "at least 1"),
-        ("1, 1", "is there twice"),
+        ("1, 1", "is listed twice"),
         ("0", "must be at least 1"),
         ("1:2", "must be a number"),
         ("1:5000:200", "would be"),

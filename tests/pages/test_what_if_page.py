@@ -95,7 +95,7 @@ def expected(scenario: Scenario, changed: Variant, futures: Futures | None = Non
 @pytest.mark.usefixtures("runner")
 def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page: OpenPage) -> None:
     app = opened(store, open_page, queued())
-    assert said(app).startswith("As it is, FIFO: late jobs ")
+    assert said(app).startswith("Today, under FIFO: late jobs ")
     assert "exact for this trace, not a forecast" in said(app)
     assert app.number_input(key="whatif-nodes").label == "Nodes, today 2"
     app = app.button(key="whatif-try-nodes").click().run()
@@ -210,7 +210,7 @@ def test_the_policy_of_today_is_said_once_and_never_follows_the_run_looked_at(
 ) -> None:
     ran = store.save_run(simulate(queued(), "sjf").record("SJF"))
     app = opened(store, open_page, queued(), run=ran)
-    assert said(app).startswith("As it is, FIFO: ")
+    assert said(app).startswith("Today, under FIFO: ")
     assert "FIFO, assumed" in what_if_row.baseline_words(app.session_state[what_if_state.SPEC], queued())
     app = app.selectbox(key="whatif-baseline").set_value("las").run()
     assert said(app).startswith("As it is, LAS: ")

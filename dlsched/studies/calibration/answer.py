@@ -137,7 +137,7 @@ class Calibration(Answer):
 class RecordedTimes:
     """What the source says of each job, shape (jobs,); NaN where it says nothing that can be compared.
 
-    ``day``: number of the day of submission from the trace's zero. ``groupings``: names of each job's group.
+    ``day``: number of the day of submission from the start of the trace. ``groupings``: names of each job's group.
     """
 
     wait_s: Floats
@@ -173,7 +173,7 @@ def record_of(jobs: Workload) -> RecordedTimes:
     if start_s is None or not jobs.has_recorded_starts:
         why = f"none of {len(jobs):,} jobs has a recorded start at or after its submission: nothing to compare with"
         raise InputError(
-            "calibration", why, "Give a trace that has start times, such as Philly, Helios, openb, SWF or sacct"
+            "calibration", why, "Load a trace with start times, such as Philly, Helios, openb, SWF or sacct"
         )
     nothing = np.full(len(jobs), np.nan)
     end_s = nothing if jobs.recorded_end_s is None else jobs.recorded_end_s
@@ -216,7 +216,7 @@ def calibrate(
         raise InputError(
             "calibration",
             f"none of {int(has_start.sum()):,} jobs with a recorded start starts under every policy",
-            "Choose other policies, or give the cluster the nodes that the trace was recorded on",
+            "Choose other policies, or describe the cluster on which the trace was recorded",
         )
     groups = {by: largest_groups(names[compared]) for by, names in record.groupings.items()}
     off = [log_ratio(record.wait_s[compared], replay.wait_s[compared]) for replay in replays]
@@ -284,7 +284,7 @@ def _moments(values: Floats) -> Moments:
 
 
 def explained_share(recorded: Floats, replayed: Floats, weight: Floats | None = None) -> float | None:
-    """Return R^2 of ``replayed`` as it stands as a prediction of ``recorded``, shapes (n,); None where that is 0 / 0.
+    """Return R^2 of ``replayed``, unfitted, as a prediction of ``recorded``, shapes (n,); None where that is 0 / 0.
 
     1 - sum w (r - p)^2 / sum w (r - mean r)^2, the mean weighted too. At most 1; below 0 the mean predicts better.
     """

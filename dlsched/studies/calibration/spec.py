@@ -26,7 +26,7 @@ class CalibrationSpec(FrozenModel):
         """Check the policies, and fill in all parameters, so that the same question has the same key."""
         twice = [key for key in self.policies if self.policies.count(key) > 1]
         if twice:
-            raise ValueError(f"policies must differ, {twice[0]!r:.80} is there twice")
+            raise ValueError(f"policies must differ, {twice[0]!r:.80} is listed twice")
         stray = [key for key in self.params if key not in self.policies]
         if stray:
             raise ValueError(f"params are for a policy that is not asked for, got {stray[0]!r:.80}")

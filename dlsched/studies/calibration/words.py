@@ -1,7 +1,7 @@
 """How far to trust a what-if, in words: verdicts by group, the sentence, the chip, and the rows of tables.
 
-The thresholds are ours: a group's mean wait within 1.25x is close, within 2x roughly right, beyond that off; under 20
-jobs nothing is said.
+The thresholds are ours: a group's mean wait within 1.25x is close, within 2x roughly right, beyond that off; of fewer
+than 20 jobs nothing is said.
 """
 
 from __future__ import annotations
@@ -44,23 +44,24 @@ THRESHOLDS = (
 )
 ASSUMPTIONS = (
     Premise(
-        "the rule of the recording is unknown",
-        "The nearest policy is only the nearest of those replayed; quotas, holds and priorities are not in the trace.",
+        "the recorded scheduling policy is unknown",
+        "The nearest policy is only the nearest of those replayed; quotas, holds and priorities are missing from the "
+        "trace.",
         "Jobs",
     ),
     Premise(
-        "the cluster is empty at first",
-        "Jobs that ran when the recording began are not in the trace: early waits come out too short.",
+        "the cluster starts empty",
+        "Jobs already running when the recording began are missing: early waits come out too short.",
         "Jobs",
     ),
     Premise(
-        "jobs run as long as they ran",
-        "Jobs that failed or were cancelled there take their recorded time here; those without a start there may run.",
+        "jobs run as long as recorded",
+        "Jobs that failed or were cancelled take their recorded time; those without a recorded start may run.",
         "Jobs",
     ),
     Premise(
         "days are independent",
-        "The interval of the bias takes the jobs of a day together; a queue that lasts for days makes it too narrow.",
+        "The interval of the bias treats each day as one observation; a queue that lasts for days makes it too narrow.",
         "Jobs",
     ),
 )
@@ -89,7 +90,7 @@ def explained_words(explained: float | None) -> str:
 def replay_explains(explained: float | None, waits: str = "waits") -> str:
     """Return "replay explains 82% of waits"."""
     if explained is None:
-        return "recorded waits do not differ: replay explains nothing"
+        return "recorded waits do not vary: replay explains nothing"
     return f"replay explains {explained_words(explained)} of {'' if explained > 0 else 'the '}{waits}"
 
 
@@ -112,11 +113,11 @@ def _rank_words(answer: Calibration, replay: PolicyFit) -> str:
         return ""
     if answer.lead is not None and answer.lead.tells_apart():
         return f", the nearest of {count} policies"
-    return f", the nearest of {count} policies but not distinguishable from the next"
+    return f", the nearest of {count} policies but not clearly nearer than the next"
 
 
 def group_words(replay: PolicyFit, by: str) -> str:
-    """Return what groups a reader must not rely on, or how near all are."""
+    """Return which groups a reader must not rely on, or how close all are."""
     groups, bad = replay.groups[by], worst_groups(replay, by)
     large = [group for group in groups if verdict_of(group) != "few"]
     word = GROUPING_WORDS[by]
@@ -135,15 +136,15 @@ def group_words(replay: PolicyFit, by: str) -> str:
 def trust_caveat(answer: Calibration, *, stale: bool = False, of: str = "") -> Caveat:
     """Return what stands beside every headline about the scenario; ``of``: an earlier version that was replayed."""
     replay = answer.best
-    nearest = f"{spoken(replay.label)} comes nearest to {amount(answer.compared, 'recorded start')}"
+    nearest = f"{spoken(replay.label)} comes closest to {amount(answer.compared, 'recorded start')}"
     off = f"typically off by {factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}"
     why = f"{nearest}: {off}."
     why += f" Replayed on {of}, which has the same jobs." if of else ""
     explained = replay.explained
-    short = "recorded waits do not differ: not calibrated"
+    short = "recorded waits do not vary: not calibrated"
     return Caveat(
         short if explained is None else replay_explains(explained, "recorded waits"),
-        why + (" By older code." if stale else ""),
+        why + (" Computed with an earlier version." if stale else ""),
         "Jobs",
         kind="calibration",
         is_bad=explained is not None and explained <= 0,
@@ -225,11 +226,11 @@ POLICY_HEADER = (
 
 
 def cautions_of(answer: Calibration, *, default_cluster: bool, stale: bool) -> list[Caution]:
-    """Return the banners of an answer; ``default_cluster``: nobody described the cluster it was replayed on."""
+    """Return the banners of an answer; ``default_cluster``: the cluster it was replayed on is our default."""
     cautions = violation_cautions([(one.label, one.audit[0]) for one in answer.replays if one.audit], "replay")
     if default_cluster:
-        why = "The cluster is our default, not the one of the recording: waits may differ for that reason alone."
-        cautions.append(Caution("orange", why, "Describe yours on Cluster, then replay"))
+        why = "The cluster is our default, not the recorded one: waits may differ for that reason alone."
+        cautions.append(Caution("orange", why, "Describe yours on the page Cluster, then replay"))
     return [*cautions, *origin_cautions("", stale=stale, elsewhere=False)]
 
 
@@ -238,14 +239,15 @@ def cards_of(replay: PolicyFit, by: str) -> list[tuple[str, str, str]]:
     word = GROUPING_WORDS[by]
     return [
         ("Waits explained", explained_words(replay.explained),
-         "Share of the variance of recorded waits over jobs that the replayed waits explain as they stand (R², nothing "
-         "fitted). None: everybody's mean would be no worse."),
-        ("Explained over groups", explained_words(explained_of_groups(replay.groups[by])),
-         f"The same of the mean waits by {word}, weighted by jobs."),
+         "Share of the variance of recorded waits over jobs that the replayed waits explain (R², nothing fitted). "
+         "None: the mean wait would predict them as well."),
+        ("Explained across groups", explained_words(explained_of_groups(replay.groups[by])),
+         f"The same for the mean waits by {word}, weighted by jobs."),
         ("Typical job off by", factor(replay.typical_factor),
-         "Geometric mean over jobs of replayed over recorded wait, or the other way round; a minute is added to both."),
+         "Geometric mean over jobs of replayed over recorded wait, or the inverse if larger; a minute is added to "
+         "both."),
         ("Bias, mean wait", bias_words(replay),
-         "Replayed minus recorded mean wait over jobs, with a 95% interval that takes days as independent."),
+         "Replayed minus recorded mean wait over jobs, with a 95% interval that treats days as independent."),
     ]  # fmt: skip
 
 

@@ -87,7 +87,7 @@ class Factor:
         what = f"change {self.key}"
         if self.kind == "names":
             if not _names(str(value)):
-                raise InputError(what, "needs at least one name", "Write names with + between them")
+                raise InputError(what, "needs at least one name", "Join names with +")
             return "+".join(_names(str(value)))
         try:
             number = float(value)
@@ -221,21 +221,21 @@ def _nodes(scenario: Scenario, value: int, _: int) -> Scenario:
 
 
 def pool_of(scenario: Scenario) -> Pool:
-    """Return the one pool of equal nodes that can have another size.
+    """Return the one node type that can have another size.
 
-    Pools of equal nodes count as one. InputError where nodes differ, or policies choose the machines.
+    Pools of the same type count as one. InputError where nodes differ, or policies choose the machines.
     """
     cluster = scenario.cluster
     if cluster.free_slots:
         raise InputError(
             "cluster",
-            f"has {cluster.slots:,} free slots on which policies choose the machines; a size is one of fixed nodes",
-            "Make it fixed nodes on the page Cluster",
+            f"rents up to {cluster.slots:,} machines, which policies choose; only owned nodes have a size",
+            "Switch to owned nodes on the page Cluster",
         )
     kinds = {pool.model_dump_json(exclude={"count"}) for pool in cluster.pools if pool.count}
     if len(kinds) > 1:
-        why = f"has {len(kinds)} pools of different nodes; which of them should grow is not said"
-        raise InputError("cluster", why, "Leave one pool on the page Cluster")
+        why = f"has {len(kinds)} different node types; which of them should grow is not stated"
+        raise InputError("cluster", why, "Keep one node type on the page Cluster")
     count = sum(pool.count for pool in cluster.pools)
     return next(pool for pool in cluster.pools if pool.count).model_copy(update={"count": count})
 
@@ -247,7 +247,7 @@ def _nodes_of(name: str) -> Factor:
     def own(scenario: Scenario) -> int:
         return sum(pool.count for pool in scenario.cluster.pools if pool.vm.name == name)
 
-    text = f"Nodes of the pool of {name}. Nodes are added and taken away at the end of their pool."
+    text = f"Number of nodes of the type {name}. Nodes are added and removed at the end of their list."
     label = f"Nodes of {name}"
     return Factor(f"{NODES_OF}{name}", label, "nodes", "whole", 0, 100_000, text, edit, "option", own=own)
 
@@ -262,7 +262,7 @@ def with_count(cluster: Cluster, name: str, count: int) -> Cluster:
     """
     at = [number for number, pool in enumerate(cluster.pools) if pool.vm.name == name]
     if len(at) != 1:
-        raise InputError("cluster", f"has {len(at)} pools of {name}", "Leave one pool of it")
+        raise InputError("cluster", f"has {len(at)} rows of {name}", "Keep one row of it")
     first = sum(pool.count for pool in cluster.pools[: at[0]])
     end, more = first + cluster.pools[at[0]].count, count - cluster.pools[at[0]].count
     gone = [absence.node for absence in cluster.absences if first + count <= absence.node < end]
@@ -296,7 +296,7 @@ def _priced(vm: VmType, factor: float) -> VmType:
 def _vm_types(scenario: Scenario, value: str, _: int) -> Scenario:
     cluster, wanted = scenario.cluster, _names(value)
     if not cluster.free_slots:
-        raise InputError("cluster", "has fixed nodes, policies choose no machines", "Vary nodes.<VM type> instead")
+        raise InputError("cluster", "has owned nodes: policies choose no machines", "Vary nodes.<VM type> instead")
     there = [vm.name for vm in cluster.catalogue]
     for name in wanted:
         if name not in there:
@@ -342,7 +342,7 @@ def _arrivals(scenario: Scenario, factor: float, _: int) -> Scenario:
     jobs = scenario.workload
     if jobs.all_at_once and factor != 1:
         why = "all jobs arrive at once, so they cannot arrive faster or slower"
-        raise InputError("workload", why, "Change the demand instead: so many times as many jobs")
+        raise InputError("workload", why, "Change the demand instead: more or fewer jobs")
     first_s = jobs.submit_s[0] if len(jobs) else 0.0
     submit_s = first_s + (jobs.submit_s - first_s) / factor
     moved: dict[str, Any] = {"submit_s": submit_s}
@@ -372,18 +372,18 @@ def _run_time_spread(scenario: Scenario, spread: float, seed: int) -> Scenario:
 
 def _due_slack(scenario: Scenario, factor: float, _: int) -> Scenario:
     jobs = scenario.workload
-    due_s = _needed(jobs.due_s, "due times")
+    due_s = _needed(jobs.due_s, "due dates")
     return scenario.replace(workload=_edited(jobs, due_s=jobs.submit_s + factor * (due_s - jobs.submit_s)))
 
 
 def _weights(scenario: Scenario, factor: float, _: int) -> Scenario:
-    weight = _needed(scenario.workload.weight_usd_per_s, "weights of being late")
+    weight = _needed(scenario.workload.weight_usd_per_s, "costs of being late")
     return scenario.replace(workload=_edited(scenario.workload, weight_usd_per_s=factor * weight))
 
 
 def _needed(column: Floats | None, name: str) -> Floats:
     if column is None or np.isnan(column).all():
-        raise InputError("jobs", f"have no {name}", "Fill them on the page Workload")
+        raise InputError("jobs", f"have no {name}", "Add them on the page Jobs")
     return column
 
 
@@ -433,63 +433,63 @@ def _is_number(annotation: Any) -> bool:
 
 FACTORS: tuple[Factor, ...] = (
     Factor(
-        "nodes", "Nodes", "nodes", "whole", 1, 100_000, "Nodes of the pool of equal nodes, or free slots.", _nodes,
+        "nodes", "Nodes", "nodes", "whole", 1, 100_000, "Number of owned nodes, or of machines to rent.", _nodes,
         "option", own=_num_nodes,
     ),
-    _factor("prices", "Prices", "All machine prices times this.", _prices, of_jobs=False, low=0.0),
+    _factor("prices", "Prices", "All machine prices, times this factor.", _prices, of_jobs=False, low=0.0),
     Factor(
         "demand", "Demand", "x", "number", _FACTOR_LOW, _FACTOR_HIGH,
-        "So many times as many jobs over the same time: +30% of 10,000 jobs are 13,000. Added jobs are copies of jobs "
-        "that are there, at the same time of another day; below 1, jobs are left out. Which ones is drawn for each "
-        "future.",
+        "More or fewer jobs over the same time: +30% turns 10,000 jobs into 13,000. Added jobs are copies of existing "
+        "jobs at the same time of another day; below 1, jobs are left out. Which ones is drawn for each future.",
         _demand, of_jobs=True, per_draw=True, turn="demand", own=lambda _: 1.0,
     ),
     _factor(
         "arrivals",
         "Arrival speed (same jobs, compressed)",
-        "The same jobs in less time: times since the first are divided by this; due times move with their jobs. "
-        "Compare rates and waits only: totals are over another time. For more jobs over the same time take demand.",
+        "The same jobs in less time: times since the first job are divided by this; due dates move with their jobs. "
+        "Compare rates and waits only: totals cover another length of time. For more jobs over the same time use "
+        "demand.",
         _arrivals,
     ),
-    _factor("durations", "Run times", "The run time of every job times this; due times stay.", _durations),
-    _factor("due_slack", "Due slack", "The time from submission to the due time, times this.", _due_slack, low=0.0),
-    _factor("weights", "Weights of being late", "What an hour late costs each job, times this.", _weights, low=0.0),
+    _factor("durations", "Run times", "The run time of every job, times this factor; due dates stay.", _durations),
+    _factor("due_slack", "Due slack", "The time from submission to due date, times this factor.", _due_slack, low=0.0),
+    _factor("weights", "Costs of being late", "What an hour late costs each job, times this.", _weights, low=0.0),
     Factor(
-        "failures", "Failures, one a node every", "h", "number", 0.1, 1e6,
-        "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each future. "
-        f"Exponential, and a node is back after {REPAIR_S / HOUR_S:g} h: assumptions of ours.",
+        "failures", "Failures: each node fails every", "h", "number", 0.1, 1e6,
+        "Mean time between failures of each node, in hours, on top of the scenario's own; drawn for each future. "
+        f"Exponential, and a node is back after {REPAIR_S / HOUR_S:g} h: our assumptions.",
         _failures, per_draw=True, turn="failures",
     ),
     Factor(
         "failure_at", "Failures at given times", "", "names", 0, 0,
         "Which node fails when and for how long, as NODE@STARTforLENGTH in hours: 3@48for6 = node 3 fails 48 h after "
-        "the first submission and is away, and not paid for, for 6 h; several with + between them. Nodes count from 0 "
-        "through the pools. Policies do not know beforehand.",
+        "the first submission and is down, and not paid for, for 6 h; join several with +. Nodes are numbered from 0 "
+        "across all node types. Policies do not know beforehand.",
         _failure_at, turn="failures",
     ),
     Factor(
         "days", "Days resampled", "", "whole", 1, 1,
-        "1: each future is as many days, each a whole day of the trace, drawn with replacement. What lasts longer than "
-        "a day, such as a busy week, is broken up. Days unlike any of the trace are not among them.",
+        "1: each future has as many days as the trace, each a whole day of it, drawn with replacement. What lasts "
+        "longer than a day, such as a busy week, is broken up. Days unlike any in the trace do not occur.",
         _days, of_jobs=True, per_draw=True, turn="days",
     ),
     Factor(
-        "run_time_spread", "Run times, spread", "", "number", 0, 5,
+        "run_time_spread", "Spread of run times", "", "number", 0, 5,
         "The work of every job times a random factor with mean 1 and this coefficient of variation (0.3: most within "
-        "0.6x and 1.5x), drawn for each job and future. Log-normal: an assumption of ours.",
+        "0.6x and 1.5x), drawn for each job and future. Log-normal: our assumption.",
         _run_time_spread, of_jobs=True, per_draw=True,
     ),
     Factor(
-        "mishaps", "Mishaps", "", "names", 0, 0,
-        "What goes wrong, in place of the scenario's own estimate errors, bug jobs, cancelled jobs and restarts: own "
-        "(as in the scenario), baseline (nothing), estimates (off by up to 10%), mishaps (those estimates, 15% bug "
-        "jobs and 10% cancelled, each job independently), delay (15 s before a start or a scale-up takes effect). As "
-        "in the ModelArts study (Figs 9 to 15), where the shares of jobs add up to 100%.",
+        "mishaps", "What goes wrong", "", "names", 0, 0,
+        "Replaces the scenario's own estimate errors, crashes, cancellations and restarts: own (as in the scenario), "
+        "baseline (nothing), estimates (off by up to 10%), mishaps (those estimates, 15% of jobs crash and 10% are "
+        "cancelled, each job independently), delay (15 s before a start or added GPUs take effect). As in the "
+        "ModelArts study (Figs 9 to 15), where the shares of jobs add up to 100%.",
         _mishaps, own=lambda _: OWN,
     ),
     Factor(
         "vm_types", "VM types", "", "names", 0, 0,
-        "VM types that policies may choose on free slots, names with + between them.", _vm_types, "option",
+        "VM types that policies may rent; join names with +.", _vm_types, "option",
     ),
     *(_option(name) for name, field in SimulationRules.model_fields.items() if _is_number(field.annotation)),
 )  # fmt: skip

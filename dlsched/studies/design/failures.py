@@ -51,7 +51,7 @@ def with_failures(scenario: Scenario, mean_s: float, seed: int) -> Scenario:
 def failures_at(scenario: Scenario, stated: Sequence[str]) -> Scenario:
     """Return the scenario with failures as stated, besides the absences it has.
 
-    Each is "NODE@STARTforLENGTH": the node, counted through the pools from 0, fails ``START`` hours after the first
+    Each is "NODE@STARTforLENGTH": the node, counted from 0 across all node types, fails ``START`` hours after the first
     submission and is back, and paid for again, ``LENGTH`` hours later: "3@48for6".
 
     Raises
@@ -65,7 +65,7 @@ def failures_at(scenario: Scenario, stated: Sequence[str]) -> Scenario:
         node, start_h, length_h = read_failure(text)
         if node >= cluster.num_nodes:
             why = f"there is no node {node:,}, the last one is node {cluster.num_nodes - 1:,}"
-            raise InputError(f"failure {text}", why, "Name one that is there; the first is node 0")
+            raise InputError(f"failure {text}", why, "Name an existing node; the first is node 0")
         start_s = begin_s + HOUR_S * start_h
         fails.append(Absence(node=node, start_s=start_s, end_s=start_s + HOUR_S * length_h))
     return scenario.replace(cluster=_absent(cluster, fails))

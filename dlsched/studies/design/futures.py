@@ -28,7 +28,7 @@ def in_full(basis: Basis, futures: Futures) -> range:
 
 
 def usual_futures(scenario: Scenario) -> Futures:
-    """Return the futures where nobody chose any: the days of a trace put together anew, else draws.
+    """Return the futures where none were chosen: the days of a trace reshuffled, else draws.
 
     A trace is one draw of the jobs there could have been. Whole days drawn with replacement stand for others (a block
     bootstrap with blocks of a day).

@@ -19,27 +19,27 @@ PAIRED: dict[str, KPI] = {
     for kpi in (
         KPI("gain", "Gain, job by job", "share", "higher",
             "How much longer the mean turnaround time is under the reference policy, over jobs completed under both. "
-            "In the ModelArts study these are the additional jobs for each 100 of the greedy allocator, as we read its "
+            "In the ModelArts study these are the additional jobs per 100 of the greedy allocator, as we read its "
             "Fig. 11.", "Service"),
         KPI("additional", "Additional jobs", "number", "higher",
-            "Jobs completed by the last submission, minus those of the reference policy. Later on every policy "
-            "completes what there is.", "Jobs"),
+            "Jobs completed by the last submission, minus those of the reference policy. After that every policy "
+            "completes what is left.", "Jobs"),
         KPI("compared", "Jobs compared", "count", "neutral",
             "Jobs completed here and under the reference policy, on which the gain rests.", "Jobs"),
-        KPI("workers_per_job", "Width, mean", "number", "neutral",
+        KPI("workers_per_job", "Mean workers per job", "number", "neutral",
             "Workers of a running job, mean over time and jobs.", "Use"),
         KPI("oversize", "Too large", "count", "neutral",
-            "Jobs dropped or cut in width because they can never fit.", "Jobs"),
-        KPI("solved", "Decisions of a solver", "count", "neutral",
-            "Decisions for which a solver answered; others were plain without one.", "Details"),
-        KPI("proven", "Decisions proven", "count", "neutral",
-            "Plans of a solver with a proof that no other plan is better.", "Details"),
-        KPI("solve_p50_s", "Time of a decision, median", "duration", "neutral",
-            "CPU time of the decisions for which a solver answered, on the machine that computed it.", "Details"),
-        KPI("solve_p95_s", "Time of a decision, p95", "duration", "neutral",
-            "95 of 100 decisions for which a solver answered took up to this CPU time.", "Details"),
-        KPI("solve_longest_s", "Time of a decision, longest", "duration", "neutral",
-            "CPU time of the longest decision for which a solver answered.", "Details"),
+            "Jobs dropped, or given fewer GPUs, because they can never fit.", "Jobs"),
+        KPI("solved", "Solver decisions", "count", "neutral",
+            "Decisions for which a solver was used; the others needed none.", "Details"),
+        KPI("proven", "Decisions proven optimal", "count", "neutral",
+            "Solver plans with a proof that no other plan is better.", "Details"),
+        KPI("solve_p50_s", "Median decision time", "duration", "neutral",
+            "CPU time of the decisions for which a solver was used, on the machine that computed it.", "Details"),
+        KPI("solve_p95_s", "p95 decision time", "duration", "neutral",
+            "95 of 100 decisions for which a solver was used took up to this CPU time.", "Details"),
+        KPI("solve_longest_s", "Longest decision time", "duration", "neutral",
+            "CPU time of the longest decision for which a solver was used.", "Details"),
     )
 }  # fmt: skip
 """Measures of a run that is compared with that of a reference policy, by key."""

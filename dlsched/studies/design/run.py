@@ -231,7 +231,7 @@ def resolve_variant(
     for key in futures.vary:
         if not is_drawn(scenario, (key,)):
             do = "Vary days, run_time_spread or failures; other changes are the same in every future"
-            raise InputError(f"futures, {key}", "draws nothing of its own", do)
+            raise InputError(f"futures, {key}", "has no randomness of its own", do)
     both = set(variant.changes) & set(futures.vary)
     if both:
         raise InputError(f"change {min(both)}", "is a change and varies between futures too", "Take one of them")

@@ -46,7 +46,7 @@ class GrowthSpec(FrozenModel):
         metrics = [target.metric for target in self.targets]
         twice = [metric for metric in metrics if metrics.count(metric) > 1]
         if twice:
-            raise ValueError(f"targets must be of different metrics, {twice[0]} is there twice")
+            raise ValueError(f"targets must be of different metrics, {twice[0]} is listed twice")
         late = [step for step in self.steps if step.month > self.months]
         if late:
             raise ValueError(f"a step is in month {late[0].month}, after the last of {self.months} months")

@@ -67,7 +67,7 @@ class Rule(FrozenModel):
         metrics = [target.metric for target in self.targets]
         twice = [metric for metric in metrics if metrics.count(metric) > 1]
         if twice:
-            raise ValueError(f"targets must be of different metrics, {twice[0]} is there twice")
+            raise ValueError(f"targets must be of different metrics, {twice[0]} is listed twice")
         return self
 
     @property

@@ -58,7 +58,7 @@ class SizeSpec(FrozenModel):
         for name, given in (("targets", metrics), ("types", [one.key for one in self.types])):
             twice = [value for value in given if given.count(value) > 1]
             if twice:
-                raise ValueError(f"{name} must differ, {twice[0]!r:.80} is there twice")
+                raise ValueError(f"{name} must differ, {twice[0]!r:.80} is listed twice")
         if len(self.types) > 1 and any(one.key == "nodes" for one in self.types):
             raise ValueError("nodes is the whole cluster: vary it alone, or nodes.<VM type> of several types")
         if self.futures.seeds[0] != 0:

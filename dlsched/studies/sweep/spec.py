@@ -79,7 +79,7 @@ class SweepSpec(FrozenModel):
         named = {"axes": keys, "policies": self.policies, "metrics": self.metrics}
         for name, given in (*named.items(), *((f"values of {axis.key}", axis.values) for axis in self.axes)):
             for value in _repeated(given):
-                raise ValueError(f"{name} must differ, {value!r:.80} is there twice")
+                raise ValueError(f"{name} must differ, {value!r:.80} is listed twice")
         if self.mode == "grid" and len(self.axes) > 2:
             raise ValueError(f"a grid has at most 2 axes, got {len(self.axes)}; vary more one at a time")
         for metric in self.metrics:

@@ -95,7 +95,7 @@ def _params(name: str, link: Link) -> list[tuple[str, Any]]:
         except (ValueError, RecursionError):
             colon = ""
         if not colon:
-            raise InputError(f"link, {name}={text:.80}", "is no parameter of a policy", "Write it as name:value")
+            raise InputError(f"link, {name}={text:.80}", "is not a parameter of a policy", "Write it as name:value")
     return found
 
 
@@ -106,6 +106,6 @@ def _changes(name: str, link: Link, scenario: Scenario) -> Iterable[tuple[str, V
         # The longest key first: names of VM types may hold a colon.
         key = next((key for key in read if text.startswith(f"{key}:")), None)
         if key is None:
-            why = "is no change of this scenario"
+            why = "is not a change of this scenario"
             raise InputError(f"link, {name}={text:.80}", why, f"Write it as key:value; keys are {', '.join(read)}")
         yield key, read[key](text[len(key) + 1 :])

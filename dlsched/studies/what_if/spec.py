@@ -46,7 +46,7 @@ class WhatIfSpec(FrozenModel):
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         if self.baseline.changes:
-            raise ValueError("the baseline is the scenario as it is, without changes")
+            raise ValueError("the baseline is today's scenario, without changes")
         if self.futures.seeds != tuple(range(len(self.futures.seeds))):
             raise ValueError("futures are numbered 0, 1, 2 and so on")
         return self
@@ -123,9 +123,9 @@ def planned(spec: WhatIfSpec, scenario: Scenario, edited: EditedScenarios | None
     require_scenario("what if", spec.scenario, scenario)
     edited = edited or EditedScenarios(scenario)
     for key in conditions_of(scenario, spec.changed.changes):
-        raise InputError(f"change {key}", "happens to you and is no option", "Make it part of the condition")
+        raise InputError(f"change {key}", "is a condition, not an option", "Make it part of the condition")
     for key in options_of(scenario, spec.condition):
-        raise InputError(f"condition {key}", "is yours to choose", "Make it a change of the option")
+        raise InputError(f"condition {key}", "is an option, not a condition", "Make it a change of the option")
     today = resolve_variant(edited, spec.baseline, spec.futures)
     baseline = resolve_variant(edited, spec.under(spec.baseline), spec.futures) if spec.condition else today
     if spec.changed == spec.baseline:

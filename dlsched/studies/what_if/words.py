@@ -35,7 +35,7 @@ TOLD_WHOLE = ("failure_at", "failures", "run_time_spread", "vm_types", "days")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who does something in a sentence; ``many``: its verb is a plural."""
+    """The subject of a sentence; ``many``: its verb is a plural."""
 
     words: str
     many: bool
@@ -53,10 +53,10 @@ class Subject:
 def sentence(answer: WhatIf, comparison: Comparison) -> str:
     """Return the answer in one sentence; names that users gave may be in it.
 
-    Never "better" where the draws do not tell; a trade-off where one number of service gets better and another worse.
+    Never "better" without a clear difference; a trade-off where one number of service gets better and another worse.
     """
     if answer.errors:
-        return "The comparison is not complete: not every run came to its end."
+        return "The comparison is not complete: not every run finished."
     if not answer.is_changed:
         return _as_it_is(answer, comparison)
     service, cost = service_rows(comparison), comparison.row(cost_key(comparison) or "")
@@ -154,7 +154,7 @@ def _of(rows: Sequence[Row], verdict: str) -> list[Row]:
 def _changes(who: Subject, rows: Sequence[Row]) -> str:
     """Return changes: "cut late jobs from 14.2% to 6.1% and the p95 wait from ...", empty without rows.
 
-    Without intervals, which the cards beside it show: a sentence of two lines is read, one of four is not.
+    Without intervals, which the cards show: a sentence of two lines is read, one of four is not.
     """
     said: list[str] = []
     last = ""
@@ -176,7 +176,7 @@ def _cost(who: Subject, row: Row, *, gains: bool, losses: bool) -> str:
     cell = row.of(CHANGED)
     if cell.delta is None or is_missing(cell.delta.value):
         return ""
-    name = {"total_cost": "in all", "cost_month": "a month", "usd_per_job": "a job"}.get(row.kpi.key, "for machines")
+    name = {"total_cost": "in total", "cost_month": "a month", "usd_per_job": "a job"}.get(row.kpi.key, "for machines")
     if cell.verdict == "same":
         return ", at the same cost"
     if cell.verdict == "not clear":
@@ -199,7 +199,7 @@ def _no_difference(who: Subject, rows: Sequence[Row], before: str) -> str:
 
 
 def _rough(who: Subject, rows: Sequence[Row], cost: Row | None, before: str) -> str:
-    """Return the numbers of one future side by side: one of several tells no difference."""
+    """Return the numbers of one future side by side: one alone shows no difference."""
     there = [row for row in (*rows[:MOST_CLAUSES], *([cost] if cost else [])) if row.of(CHANGED).delta]
     if not there:
         return f"{who.words}: no number in common with {before} ({ROUGH})."
@@ -211,9 +211,9 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
     rows = [*service_rows(comparison)[:MOST_CLAUSES], comparison.row(cost_key(comparison) or "")]
     there = [row for row in rows if row is not None and row.of(TODAY).value is not None]
     if not there:
-        return f"As it is, {spoken(answer.baseline.label)} leaves no number to compare."
+        return f"Today {spoken(answer.baseline.label)} has no number to compare."
     numbers = listed([f"{_named(row)} {row.of(TODAY).text}" for row in there])
-    return f"As it is, {spoken(answer.baseline.label)}: {numbers} ({comparison.certainty})."
+    return f"Today, under {spoken(answer.baseline.label)}: {numbers} ({comparison.certainty})."
 
 
 def _named(row: Row) -> str:
@@ -252,7 +252,7 @@ def cautions_of(answer: WhatIf, plan: WhatIfPlan) -> list[Caution]:
 
 
 def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date) -> list[Premise]:
-    """Return what the answer takes for granted beside its caveats: what is drawn, then the changed scenario's own."""
+    """Return what the answer assumes beside its caveats: what is drawn, then the changed scenario's own."""
     runs = [one for side in (answer.before, answer.changed) for one in side.metrics]
     stops_jobs = any(one.get("preemptions") or one.get("resizes") for one in runs)
     own = assumptions(plan.made, stops_jobs=stops_jobs, today=today)

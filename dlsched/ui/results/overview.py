@@ -135,8 +135,8 @@ def _downloads(label: str, name: str, read: Callable[[], pd.DataFrame]) -> None:
 
 ASSUMED = (
     "The bounds let every job run with its best GPU count on the fastest machine at the price of the cheapest, and "
-    "treat all GPUs (CPUs, memory) as one that is never down and shared without loss. So there may be less to gain than "
-    "they say, never more."
+    "treat all GPUs (CPUs, memory) as one that is never down and shared without loss. So there may be less to gain "
+    "than they say, never more."
 )
 MOST_BADGES = 2
 

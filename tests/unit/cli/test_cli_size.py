@@ -101,7 +101,7 @@ def test_runs_are_kept_and_found_again(tmp_path: Path, capsys: pytest.CaptureFix
         (["--target", "wait_p95<=1 h", "--types", "two=4"], "--types two=4: is not of the form TYPE=LEAST:MOST."),
         (["--target", "wait_p95<=1 h", "--types", "three=1:4"], "change 'nodes.three': there is none of this name."),
         (["--target", "wait_p95<=1 h", "--vary", "failures=often"], "'often' is not a number."),
-        (["--target", "wait_p95<=1 h", "--vary", "prices=2"], "draws nothing of its own."),
+        (["--target", "wait_p95<=1 h", "--vary", "prices=2"], "has no randomness of its own."),
         (["--target", "wait_p95<=1 h", "--level", "150"], "size, level: "),
         (["--target", "wait_p95<=1 h", "--condition", "nodes=3"], "condition nodes: is something to choose"),
         (["--target", "wait_p95<=1 h", "--condition", "demand"], "is not of the form KEY=VALUE."),

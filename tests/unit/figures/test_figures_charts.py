@@ -54,7 +54,7 @@ NO_UNIT = {
     "Jobs waiting",
     "GPUs",
     "GPUs held",
-    "GPUs asked for",
+    "GPUs requested",
 }
 NO_UNIT |= {"Network", "Available GPUs", "GPUs per job", "Part of the total", "Jobs per hour", "Slot", "Run"}
 NO_UNIT |= {"Machine type"}
@@ -314,7 +314,7 @@ def test_demand_counts_jobs_that_would_run_at_once():
         {"job_id": ["a", "b"], "submit_s": [0.0, 100.0], "work": [50.0, 50.0], "workers": [8, 16]}
     )
     chart = cluster.demand(given, 8, LIGHT, bins=3)
-    assert chart.table["GPUs asked for"].tolist() == [8, 0, 16]
+    assert chart.table["GPUs requested"].tolist() == [8, 0, 16]
     assert "exceeds the 8 GPUs 33.3% of the time" in chart.alt
 
 

@@ -113,6 +113,6 @@ def test_demand_of_another_resource_lasts_as_long_as_jobs_that_come_at_once():
     # both come at 0: 5 and 7 CPUs of 10, for 60 and 120 s
     given = in_seconds(with_servers(training((0, 10, 2, 1), (0, 20, 3, 1))))
     chart = demand(given, 10.0, LIGHT, bins=241, amounts=np.array([5.0, 7.0]), unit="CPUs")
-    assert chart.table["CPUs asked for"].tolist() == [12.0] * 120 + [7.0] * 120 + [0.0]
+    assert chart.table["CPUs requested"].tolist() == [12.0] * 120 + [7.0] * 120 + [0.0]
     assert chart.alt == "Demand exceeds the 10 CPUs 49.8% of the time; its peak is 12 CPUs."
-    assert chart.figure.layout.yaxis.title.text == "CPUs asked for"
+    assert chart.figure.layout.yaxis.title.text == "CPUs requested"

@@ -83,4 +83,4 @@ def test_without_a_change_there_is_one_line() -> None:
 def test_the_queue_of_both_sides_over_time() -> None:
     chart = known(queue(answer(), LIGHT))
     assert [list(trace.y) for trace in chart.figure.data] == [[0, 3, 0], [0, 3, 0]]
-    assert "today at most 3" in chart.alt
+    assert "today up to 3" in chart.alt

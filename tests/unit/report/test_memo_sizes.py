@@ -205,7 +205,7 @@ def test_changes_are_said_by_one_command_or_by_none() -> None:
         "nodes=4,checkpoint_s=60 --set policy=sjf,nodes=4 --vary none"
     )
     days = Futures.first(0, {"days": 1})
-    assert compare_command([more, today]) == ""  # the baseline is the scenario as it is
+    assert compare_command([more, today]) == ""  # the baseline is today's scenario
     assert compare_command([today, option("more", draws, changes={"nodes.a,b": 4.0})]) == ""
     assert compare_command([today, option("more", draws, changes={"nodes": 4.0}, futures=days)]) == ""
 

@@ -62,7 +62,7 @@ def test_what_cannot_be_run_is_said_before_anything_is_computed(policy, params, 
 
 def test_a_quantum_no_longer_than_a_restart_is_refused():
     scenario = small_scenario(options=SimulationRules(restart_s=60.0))
-    with pytest.raises(InputError, match=r"policy las, quantum_s: must be above the restart of 60 s"):
+    with pytest.raises(InputError, match=r"policy las, quantum_s: must be above the restart time of 60 s"):
         simulate(scenario, "las", {"quantum_s": 60.0})
     assert simulate(scenario, "las", {"quantum_s": 61.0}).metrics["completed"] == 4
 

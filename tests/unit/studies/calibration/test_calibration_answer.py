@@ -97,7 +97,7 @@ def test_equal_recorded_waits_leave_nothing_to_explain() -> None:
     answer = calibrate(record_of(jobs_of([5, 5, 5])), [replay([5, 6, 7])])
     assert answer.best.explained is None
     assert answer.best.rank_correlation is None
-    assert words.sentence(answer).startswith("Recorded waits do not differ")
+    assert words.sentence(answer).startswith("Recorded waits do not vary")
 
 
 def test_the_nearest_policy_leads_only_where_days_tell_it_apart() -> None:
@@ -108,7 +108,7 @@ def test_the_nearest_policy_leads_only_where_days_tell_it_apart() -> None:
     answer = calibrate(record, [replay(2 * waits, "sjf"), replay(waits), replay(waits, "las")])
     assert answer.nearest == "fifo"
     assert known(answer.lead).mean == 0
-    assert "the nearest of 3 policies but not distinguishable from the next" in words.sentence(answer)
+    assert "the nearest of 3 policies but not clearly nearer than the next" in words.sentence(answer)
     answer = calibrate(record, [replay(waits / 2, "sjf"), replay(waits)])
     assert known(answer.lead).tells_apart()
     halved = np.log([60 / 60, 660 / 360, 1260 / 660, 3660 / 1860]).mean()  # shorter by a factor is off by it too
@@ -207,13 +207,13 @@ def test_the_answer_goes_through_plain_data_and_the_chip_says_the_share() -> Non
     chip = words.trust_caveat(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
     assert (chip.label, chip.kind) == ("replay explains 60% of recorded waits", "calibration")
     assert (chip.is_mild, chip.is_bad) == (True, False)
-    assert "FIFO comes nearest to 4 recorded starts: typically off by 1.2x" in chip.why
+    assert "FIFO comes closest to 4 recorded starts: typically off by 1.2x" in chip.why
     none = words.trust_caveat(answer)
     assert (none.label, none.is_mild, none.is_bad) == ("replay explains none of the recorded waits", False, True)
-    assert words.trust_caveat(answer, stale=True).why.endswith("By older code.")
+    assert words.trust_caveat(answer, stale=True).why.endswith("Computed with an earlier version.")
     assert "Replayed on version 2" in words.trust_caveat(answer, of="version 2").why
     alike = words.trust_caveat(calibrate(record_of(jobs_of([60, 60])), [replay([60, 90])]))
-    assert (alike.label, alike.is_bad) == ("recorded waits do not differ: not calibrated", False)
+    assert (alike.label, alike.is_bad) == ("recorded waits do not vary: not calibrated", False)
 
 
 def test_the_same_record_is_known_whatever_was_filled_in_since() -> None:

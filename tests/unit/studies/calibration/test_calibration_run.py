@@ -105,7 +105,7 @@ def test_parameters_reach_the_policy_and_complete_the_question() -> None:
     ("asked", "message"),
     [
         ({"policies": []}, "policies"),
-        ({"policies": ["fifo", "fifo"]}, "policies must differ, 'fifo' is there twice"),
+        ({"policies": ["fifo", "fifo"]}, "policies must differ, 'fifo' is listed twice"),
         ({"policies": ["fifoo"]}, "no policy has this key"),
         ({"policies": ["fifo"], "params": {"sjf": {}}}, "not asked for, got 'sjf'"),
         ({"policies": ["las"], "params": {"las": {"quantum_s": -1}}}, "quantum_s"),
@@ -123,7 +123,7 @@ def test_bad_questions_say_what_is_wrong(asked: Mapping[str, Any], message: str)
 
 def test_a_trace_without_starts_is_refused_with_a_way_out() -> None:
     scenario = load("data/samples/campus.csv")
-    with pytest.raises(InputError, match=r"none of 2,000 jobs has a recorded start.*Give a trace that has start times"):
+    with pytest.raises(InputError, match=r"none of 2,000 jobs has a recorded start.*Load a trace with start times"):
         answered(scenario, ["fifo"])
 
 
@@ -133,7 +133,7 @@ def test_the_computation_takes_the_scenario_along() -> None:
     record = registry.compute("calibration", spec, subject=scenario)
     assert Calibration.from_plain(record.answer).best.explained == pytest.approx(1)
     assert record.spec["params"] == {"fifo": {"vm_type": None}}
-    with pytest.raises(InputError, match="asked without the scenario it is about"):
+    with pytest.raises(InputError, match="was asked without its scenario"):
         registry.compute("calibration", spec)
     study = registry.find("calibration")
     assert study.estimate_s(study.read_spec(record.spec)) > 0

@@ -66,7 +66,7 @@ def test_durations_due_slack_and_weights_times_a_factor() -> None:
     assert jobs.work.tolist() == [5, 10, 15]
     assert np.array_equal(known(jobs.due_s), [190, np.nan, 520], equal_nan=True)
     assert np.array_equal(known(jobs.weight_usd_per_s), [4, np.nan, 2], equal_nan=True)
-    assert all_three.name == "three, run times −50%, due slack 3x, weights of being late 4x"
+    assert all_three.name == "three, run times −50%, due slack 3x, costs of being late 4x"
     assert words_of(all_three)[0] == "varied: run times −50%"
 
 
@@ -136,7 +136,7 @@ def test_every_number_among_the_rules_can_be_varied() -> None:
         ({"estimate_error": 1}, r"change estimate_error=1\.0, estimate_error: .*less than 1"),
         ({"bug_within_s": 0}, r"change bug_within_s: must be above 0"),
         ({"failures": 0}, r"change failures: must be at least 0\.1"),
-        ({"vm_types": "a100"}, r"change vm_types=a100: cluster: has fixed nodes"),
+        ({"vm_types": "a100"}, r"change vm_types=a100: cluster: has owned nodes"),
         ({"vm_types": " + "}, r"change vm_types: needs at least one name"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -151,9 +151,9 @@ def test_what_the_scenario_lacks_is_said() -> None:
     bare = bare.replace(
         workload=bare.workload.with_columns(due_s=None), cluster=Cluster(pools=(Pool(vm=H100, count=1),))
     )
-    with pytest.raises(InputError, match=r"change due_slack=2\.0: jobs: have no due times"):
+    with pytest.raises(InputError, match=r"change due_slack=2\.0: jobs: have no due dates"):
         changed(bare, {"due_slack": 2})
-    with pytest.raises(InputError, match=r"change weights=2\.0: jobs: have no weights"):
+    with pytest.raises(InputError, match=r"change weights=2\.0: jobs: have no costs of being late"):
         changed(bare, {"weights": 2})
     with pytest.raises(InputError, match=r"change prices=2\.0: cluster: no price is set"):
         changed(bare, {"prices": 2})
@@ -268,7 +268,7 @@ def test_failures_at_given_times_come_on_top_after_all_else() -> None:
         ("-1@2for3", r"got '-1@2for3'"),
         ("1@nanfor3", r"got '1@nanfor3'"),
         ("1@2for0", r"failure 1@2for0: must last longer than 0 h"),
-        ("2@1for1", r"failure 2@1for1: there is no node 2, the last one is node 1\. Name one that is there"),
+        ("2@1for1", r"failure 2@1for1: there is no node 2, the last one is node 1\. Name an existing node"),
     ],
 )
 def test_a_failure_that_cannot_be_names_its_rule(value: str, words: str) -> None:

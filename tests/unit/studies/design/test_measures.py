@@ -140,10 +140,10 @@ def test_pools_of_equal_nodes_are_one_and_other_clusters_have_no_size() -> None:
     two = scenario.replace(cluster=Cluster(pools=(Pool(vm=vm, count=2), Pool(vm=vm, count=4))))
     assert pool_of(two).count == 6
     mixed = scenario.replace(cluster=Cluster(pools=(Pool(vm=vm, count=2), Pool(vm=VmType(name="b"), count=4))))
-    with pytest.raises(InputError, match="has 2 pools of different nodes"):
+    with pytest.raises(InputError, match="has 2 different node types"):
         pool_of(mixed)
     slots = scenario.replace(cluster=Cluster(slots=3, catalogue=(vm,)))
-    with pytest.raises(InputError, match="has 3 free slots"):
+    with pytest.raises(InputError, match="rents up to 3 machines"):
         pool_of(slots)
 
 

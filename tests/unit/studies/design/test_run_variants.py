@@ -85,7 +85,7 @@ def test_days_of_a_trace_of_one_day_are_always_the_same() -> None:
 
 def test_what_cannot_vary_between_draws_is_refused() -> None:
     scenario = over_days()
-    with pytest.raises(InputError, match=r"arrivals.*draws nothing of its own.*Vary days"):
+    with pytest.raises(InputError, match=r"arrivals.*has no randomness of its own.*Vary days"):
         run_variants(scenario, [Variant(policy="fifo")], Futures(vary={"arrivals": 2.0}))
     with pytest.raises(InputError, match=r"failures.*is a change and varies"):
         run_variants(scenario, [Variant(policy="fifo", changes={"failures": 9})], Futures(vary={"failures": 5}))

@@ -295,7 +295,7 @@ def test_no_size_says_why() -> None:
         ({"policy": "fifoo"}, "Try 'fifo'"),
         ({"types": [{"key": "nodes.five", "least": 1, "most": 2}]}, "nodes.five"),
         ({"types": [{"key": "arrivals", "least": 1, "most": 2}]}, "is no number of nodes"),
-        ({"futures": {"seeds": [0, 1], "vary": {"prices": 2.0}}}, "draws nothing of its own"),
+        ({"futures": {"seeds": [0, 1], "vary": {"prices": 2.0}}}, "has no randomness of its own"),
         ({"targets": [{"metric": "utility_total", "limit": 1}]}, "Utility has no number on these jobs"),
     ],
 )
@@ -312,7 +312,7 @@ def test_a_bad_question_is_refused_before_the_search(changes: dict[str, Any], co
     [
         ({"targets": [{"metric": "wait", "limit": 1}]}, "is not a metric"),
         ({"targets": [{"metric": "wait_p95", "limit": 1, "side": "at least"}]}, "better when lower"),
-        ({"targets": [{"metric": "wait_p95", "limit": 1}] * 2}, "is there twice"),
+        ({"targets": [{"metric": "wait_p95", "limit": 1}] * 2}, "is listed twice"),
         ({"types": [{"key": "nodes", "least": 5, "most": 2}]}, "must not be above"),
         (
             {"types": [{"key": "nodes", "least": 1, "most": 2}, {"key": "nodes.a", "least": 1, "most": 2}]},

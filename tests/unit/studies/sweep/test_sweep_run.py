@@ -193,8 +193,8 @@ def test_one_and_two_processes_give_the_same_numbers(tmp_path: Path) -> None:
     ("spec", "words"),
     [
         ({"axes": []}, "sweep, axes"),
-        ({"axes": [NODES, NODES]}, r"axes must differ, 'nodes' is there twice"),
-        ({"axes": [{"key": "nodes", "values": [1, 1]}]}, r"values of nodes must differ, 1\.0 is there twice"),
+        ({"axes": [NODES, NODES]}, r"axes must differ, 'nodes' is listed twice"),
+        ({"axes": [{"key": "nodes", "values": [1, 1]}]}, r"values of nodes must differ, 1\.0 is listed twice"),
         ({"policies": ["fifo", "fifo"]}, r"policies must differ"),
         ({"metrics": ["wait"]}, r"there is no metric 'wait'"),
         ({"metrics": ["decision_cpu_s"]}, r"differs from machine to machine"),

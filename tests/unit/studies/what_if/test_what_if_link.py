@@ -78,16 +78,16 @@ def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        ({"set": ["nodes.h100:3"]}, r"link, set=nodes\.h100:3: is no change of this scenario"),
-        ({"set": ["arrivals"]}, r"link, set=arrivals: is no change"),
+        ({"set": ["nodes.h100:3"]}, r"link, set=nodes\.h100:3: is not a change of this scenario"),
+        ({"set": ["arrivals"]}, r"link, set=arrivals: is not a change"),
         ({"set": ["arrivals:fast"]}, r"change arrivals: must be a number, got 'fast'"),
         ({"policy": ["nope"]}, "nope"),
         ({"to": ["nope"]}, "nope"),
         ({"set": ["nodes.a100:nan"]}, r"change nodes\.a100: must be a whole number, got 'nan'"),
         ({"set": ["nodes.a100:1e400"]}, r"change nodes\.a100: must be a whole number"),
-        ({"param": ["quantum_s:" + "[" * 100_000]}, r"link, param=quantum_s:\[+: is no parameter"),
-        ({"param": ["quantum_s"]}, r"link, param=quantum_s: is no parameter of a policy"),
-        ({"with": ["quantum_s:{"]}, r"link, with=quantum_s:\{: is no parameter"),
+        ({"param": ["quantum_s:" + "[" * 100_000]}, r"link, param=quantum_s:\[+: is not a parameter"),
+        ({"param": ["quantum_s"]}, r"link, param=quantum_s: is not a parameter of a policy"),
+        ({"with": ["quantum_s:{"]}, r"link, with=quantum_s:\{: is not a parameter"),
     ],
     ids=lambda value: "&".join(f"{k}={v[0]:.30}" for k, v in value.items()) if isinstance(value, dict) else "",
 )

@@ -267,9 +267,9 @@ def test_the_usual_futures_are_the_days_of_the_trace_else_draws() -> None:
 def test_conditions_are_no_options_and_options_no_conditions() -> None:
     scenario = by_hand()
     spec = unchanged(scenario, "fifo")
-    with pytest.raises(InputError, match="demand: happens to you"):
+    with pytest.raises(InputError, match="demand: is a condition"):
         check(spec.model_copy(update={"changed": Variant(policy="fifo", changes={"demand": 1.3})}), scenario)
-    with pytest.raises(InputError, match="nodes: is yours to choose"):
+    with pytest.raises(InputError, match="nodes: is an option"):
         check(spec.model_copy(update={"condition": {"nodes": 2}}), scenario)
 
 
@@ -292,8 +292,8 @@ def test_what_differs_is_told_with_both_values() -> None:
         ({"changed": {"policy": "fifo", "changes": {"nodes": 0}}}, "change nodes: must be at least 1"),
         ({"changed": {"policy": "fof"}}, "policy 'fof'"),
         ({"futures": {"seeds": [1, 2]}}, "futures are numbered 0, 1, 2"),
-        ({"futures": {"vary": {"arrivals": 2}}}, "draws nothing of its own"),
-        ({"baseline": {"policy": "fifo", "changes": {"nodes": 2}}}, "the baseline is the scenario as it is"),
+        ({"futures": {"vary": {"arrivals": 2}}}, "has no randomness of its own"),
+        ({"baseline": {"policy": "fifo", "changes": {"nodes": 2}}}, "the baseline is today's scenario"),
         ({"changed": {"policy": "priority"}}, "needs priorities; the scenario has none"),
     ],
     ids=("scenario", "key", "value", "policy", "futures", "vary", "baseline", "need"),
@@ -307,7 +307,7 @@ def test_a_bad_question_names_what_is_wrong(spec: dict[str, Any], words: str) ->
 
 def test_a_question_without_its_scenario_says_where_to_ask() -> None:
     spec = unchanged(by_hand(), "fifo").model_dump(mode="json")
-    with pytest.raises(InputError, match=r"without the scenario it is about\. Ask on the page What if"):
+    with pytest.raises(InputError, match=r"without its scenario\. Ask on the page What if"):
         registry.compute("what-if", spec)
 
 

@@ -77,7 +77,7 @@ def test_where_nothing_is_random_the_difference_is_exact_and_no_forecast() -> No
 def test_nothing_changed_says_how_it_is() -> None:
     made = answer(TODAY, TODAY).model_copy(update={"moved": ()})
     assert says(
-        told(made), "As it is, FIFO", "14.2% (13.7% to 14.7%)", "1 h 3 min (56 min to 1 h 12 min)", "$40,000/month"
+        told(made), "Today, under FIFO", "14.2% (13.7% to 14.7%)", "1 h 3 min (56 min to 1 h 12 min)", "$40,000/month"
     )
 
 
