@@ -28,7 +28,7 @@ VARY_WHY = {
 }
 """How it varies."""
 MISHAP_WORDS = {
-    "own": "failures and bad estimates as in the scenario",
+    "own": "as in the scenario",
     "baseline": "nothing goes wrong",
     "estimates": "estimates off by up to 10%",
     "mishaps": "estimates off, 15% of jobs crash, 10% are cancelled",

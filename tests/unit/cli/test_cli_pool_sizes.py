@@ -128,7 +128,7 @@ def test_a_complaint_of_the_auditor_is_told(
     assert main(["pool-sizes", file, "--nodes", "6", "--policies", "fifo", "--futures", "0"]) == 1
     told = capsys.readouterr().err
     assert "violations in 1 run" in told
-    assert "6 nodes, failures and bad estimates as in the scenario: two jobs on node 3" in told
+    assert "6 nodes, as in the scenario: two jobs on node 3" in told
 
 
 @pytest.mark.parametrize(("typed", "nodes"), [(["--whole-nodes"], None), (["--whole-nodes", "14"], 14)])

@@ -76,10 +76,7 @@ def test_gains_may_lie_below_zero_with_their_bands() -> None:
 
 def test_a_line_for_each_value_of_the_other_axis_tells_the_paired_change() -> None:
     chart = known(lines(pool(), "gain", LIGHT, 0, None, "opt"))
-    own, worse = (
-        named(chart.figure, name)
-        for name in ("failures and bad estimates as in the scenario", chart.figure.data[3].name)
-    )
+    own, worse = (named(chart.figure, name) for name in ("as in the scenario", chart.figure.data[3].name))
     assert list(own.y) == pytest.approx([21, 0])
     assert list(worse.y) == pytest.approx([12, -11])
     assert "against" not in own.customdata[0][1]

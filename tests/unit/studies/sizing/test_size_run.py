@@ -237,7 +237,7 @@ def test_the_store_answers_a_second_search_and_the_background_gives_the_same(tmp
     assert told == sorted(told)
     record = compute("size", spec.model_dump(mode="json"), subject=scenario)
     assert Sizing.from_plain(record.answer) == first
-    with pytest.raises(InputError, match="without the scenario"):
+    with pytest.raises(InputError, match="without its scenario"):
         compute("size", spec.model_dump(mode="json"))
 
 
