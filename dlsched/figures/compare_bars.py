@@ -14,8 +14,8 @@ from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.wording.certainty import range_words
 from dlsched.wording.formats import cut
 
-ROOM = 1.55
-"""The axis beside its longest bar: what is written at the end of a bar takes place."""
+ROOM_OF_LETTER = 0.06
+"""What a letter at the end of the longest bar takes of the axis, as a share of that bar."""
 GAP = 0.03
 NAME_LETTERS = 24
 
@@ -51,8 +51,9 @@ def policy_bars(comparison: Comparison, rows: Sequence[Row], colour_of: Mapping[
     for place, row in enumerate(rows, 1):
         axis = "" if place == 1 else str(place)
         longest = max((_longest(cell) for cell in row.cells), default=0.0)
+        letters = max((len(_end(row, cell)) for cell in row.cells), default=0)
         look = {"showticklabels": False, "showgrid": False, "zeroline": True, "fixedrange": True,
-                "range": [0, ROOM * longest or 1.0], "title": {"text": ""}}  # fmt: skip
+                "range": [0, longest * (1.1 + ROOM_OF_LETTER * letters) or 1.0], "title": {"text": ""}}  # fmt: skip
         figure.update_layout({f"xaxis{axis}": look})
         figure.add_annotation(
             x=(place - 1) * width, xref="paper", y=1, yref="paper", yanchor="bottom", xanchor="left", showarrow=False,
@@ -74,8 +75,13 @@ def _add_end(figure: go.Figure, row: Row, cell: Cell, at: int, axis: str, theme:
         )  # fmt: skip
     figure.add_annotation(
         x=_longest(cell), y=at, xref=f"x{axis}", yref="y", xanchor="left", showarrow=False, xshift=6,
-        text=row.kpi.show(cell.value.value) + (" ★" if cell.best else ""), font={"size": 13, "color": theme.ink},
+        text=_end(row, cell), font={"size": 13, "color": theme.ink},
     )  # fmt: skip
+
+
+def _end(row: Row, cell: Cell) -> str:
+    """Return what is written at the end of a bar: the value, with a star where it is best."""
+    return "" if cell.value is None else row.kpi.show(cell.value.value) + (" ★" if cell.best else "")
 
 
 def _longest(cell: Cell) -> float:
@@ -97,7 +103,7 @@ def _table(rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "number": row.kpi.label,
+                "metric": row.kpi.label,
                 "policy": cell.name,
                 "value": row.kpi.show(cell.value.value),
                 "range": range_words(row.kpi.kind, cell.value.low, cell.value.high),
@@ -107,5 +113,5 @@ def _table(rows: Sequence[Row]) -> pd.DataFrame:
             for cell in row.cells
             if cell.value is not None
         ],
-        columns=["number", "policy", "value", "range", "best"],
+        columns=["metric", "policy", "value", "range", "best"],
     )
