@@ -1,24 +1,26 @@
 import streamlit as st
 
+from dlsched.policies.registry import POLICIES
 from dlsched.studies.code_version import code_version
 from dlsched.ui.frame import page, run_state, session
 from dlsched.ui.home import home
 
 current = page.begin(run_state.HOME_TITLE, url=())
+st.markdown(
+    f"dlsched simulates your jobs on any cluster under {len(POLICIES)} scheduling policies: how long jobs wait, which "
+    "are late, and what it costs."
+)
 on_top = st.container(border=True) if home.is_busy() else None
 runs = session.store().list_runs(code_version=code_version())
-any_run, own = bool((runs["state"] == "stored").any()), home.has_own_runs(runs)
-left, right = st.columns([3, 2], gap="large")
-with right if own else left:
+any_run = bool((runs["state"] == "stored").any())
+home.questions(current)
+left, right = st.columns([2, 1], gap="medium")
+with left:
     home.demo_card(primary=not any_run)
-    if not own:
-        home.other_ways()
-    home.starter_policies()
-with left if own else right:
+with right:
+    home.drop_zone()
+    home.other_ways()
     home.recent(runs, primary=any_run)
-    if own:
-        home.other_ways()
-    home.steps(current)
 if on_top:
     with on_top:
         home.running()

@@ -43,11 +43,12 @@ def _dropped(key: str) -> None:
     given = st.session_state.get(key)
     st.session_state.pop(_state(key), None)
     if given is not None:
-        put(key, given.name.replace("\\", "/").rsplit("/", 1)[-1], given.getvalue())
+        put(key, given.name, given.getvalue())
 
 
 def put(key: str, name: str, content: bytes) -> None:
-    """Put a file of our own into a drop zone."""
+    """Put a file into a drop zone, under its name without folders."""
+    name = name.replace("\\", "/").rsplit("/", 1)[-1]
     st.session_state[_state(key)] = File(name, content, blake2b(content, digest_size=8).hexdigest())
 
 

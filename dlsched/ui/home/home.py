@@ -1,4 +1,4 @@
-"""The page Home: demo, recent runs, other ways in, what there is already."""
+"""The page Home: the demo, the questions it answers, a log to bring, recent work."""
 
 from __future__ import annotations
 
@@ -16,80 +16,139 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.money import cost_keys
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import LABELS, find
-from dlsched.ui.frame import charts, loaders, run_state, runs_of, session
+from dlsched.ui.fields.policy_and_params import usual
+from dlsched.ui.frame import charts, loaders, run_state, runs_of, session, uploads
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.scenario_bar import policy_label
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.home.demo_result import demo_result
-from dlsched.ui.scenario import samples
+from dlsched.ui.scenario import samples, trace_file
 from dlsched.ui.simulate import run
 from dlsched.ui.simulate.queue import live_queue
 from dlsched.wording.caveats import caveats_of
 from dlsched.wording.formats import amount
 
-DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
-STARTERS = (
-    ("fifo", "what most clusters do by default; your baseline."),
-    ("easy-backfill", "when users state time limits; the first in line is never delayed."),
-    ("las", "when run times are unknown and short jobs should not wait."),
-)
+DEMO_POLICIES = ("fifo", "easy-backfill", "sjf", "las")
+BEST = "las"
+"""The policy of the demo's finding, which the picture shows beside the baseline."""
 MOST_SHOWN = 5
-DECIDE = ("What if", "Capacity", "Memo")
+GROWTH = 1.3
+"""So many times as many jobs has who grows."""
+
+
+# ---- what there is to do -----------------------------------------------------------------------------
+
+
+def questions(current: Scenario) -> None:
+    """Show three questions about the current scenario, each with the button that asks it."""
+    compared = first_runs(session.runs_of(current.content_hash))
+    with st.container(key="cards-questions"):
+        with _question(
+            "How many nodes do I need?", "The cheapest cluster on which 95% of the jobs wait less than 1\u00a0h."
+        ):
+            if st.button("Find the size", key="ask-size"):
+                session.go("Capacity", part="Size")
+        if len(compared) > 1:
+            words, label = f"{amount(len(compared), 'policy', 'policies')} on these jobs, side by side.", "Compare them"
+        else:
+            count = amount(len(usual(current)), "policy", "policies")
+            words, label = f"{count} recommended for these jobs, side by side.", "Choose policies"
+        with _question("Which policy?", words):
+            if st.button(label, key="ask-policy") and len(compared) > 1:
+                session.tick(compared)
+                session.go("Compare")
+            elif st.session_state.get("ask-policy"):
+                session.go("Run")
+        with _question("What if we grow?", "30% more jobs on the same nodes: waits, late jobs and cost."):
+            if st.button("Add 30% more jobs", key="ask-growth"):
+                session.go("What if", set=f"demand:{GROWTH}")
+
+
+def _question(text: str, words: str) -> Any:
+    """Return the card of a question."""
+    card = st.container(border=True, gap="small")
+    card.header(text, anchor=False)
+    card.markdown(words)
+    return card
+
+
+def first_runs(runs: pd.DataFrame) -> list[str]:
+    """Return the run of the first future of each policy, of a frame of session.runs_of; none of older versions."""
+    now = runs[~runs["stale"].astype(bool)].sort_values(["seed", "created_at"], kind="stable")
+    return [str(run) for run in now.drop_duplicates(["policy", "params"])["run_id"]][: session.MAX_TICKED]
 
 
 def demo_card(*, primary: bool) -> None:
-    """Show the bundled demo with its finding, and the button that runs it."""
+    """Show the bundled demo with its finding, before and after, and the button that runs it."""
     shown = demo_result()
     with st.container(border=True, gap="small"):
         sentence(shown.sentence, caveats_of(session.demo(), map(find, DEMO_POLICIES)))
-        charts.show(shown.chart(charts.page_theme()), "demo-thumb")
-        st.markdown(
-            "1,200 made-up jobs on 8 nodes with 8 A100 each. "
-            "Picture: FIFO, one row a node; blue busy, orange busy past due."
-        )
-        if st.button(
-            "Run the demo", type="primary" if primary else "secondary", key="run-demo",
-            help="Three policies, a few seconds; then the comparison opens",
-        ):  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            pressed = st.button(
+                "Run the demo", key="run-demo", type="primary" if primary else "secondary",
+                help=f"{amount(len(DEMO_POLICIES), 'policy', 'policies')}, a few seconds; then the comparison opens",
+            )  # fmt: skip
+            st.markdown("1,200 example jobs on 8 nodes with 8 A100 each.", width="content")
+        charts.show(shown.chart(charts.page_theme()), "demo")
+        st.markdown(":gray[LAS needs no run-time estimates: it pauses long jobs, and a pause costs no time here.]")
+        if pressed:
             demo = session.demo()
             session.keep(demo)
             run.plan_of(demo, [find(key) for key in DEMO_POLICIES], {}).start()
             st.rerun()
 
 
-def other_ways() -> None:
-    """Offer the other ways in."""
-    with st.container(horizontal=True):
-        if st.button("Bring a trace", key="start-upload", help="Philly, Helios, openb, SWF, sacct, CSV, Parquet"):
-            session.go("Jobs", source="Upload")
-        if st.button("Build a job mix", key="start-generate", help="Arrivals, classes, sizes, due times"):
-            session.go("Jobs", source="Generate")
-        if st.button("Look at a sample", key="start-sample", help="Small bundled traces"):
-            session.go("Jobs", source="Sample")
-        for sample in samples.OF_STUDIES:
-            if st.button(sample.start, key=f"start-{sample.key}", help=f"A sample: {sample.hint}"):
-                sample.open()
-        with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
-            open_file()
+# ---- ways in -----------------------------------------------------------------------------------------
 
 
-def open_file() -> None:
-    """Open an uploaded scenario file."""
+def drop_zone() -> None:
+    """Take a log to the import on Jobs, or open a scenario file."""
+    st.header("Your jobs", anchor=False)
+    given = st.file_uploader(
+        "Drop a job log or a scenario file", key="home-drop",
+        help="Slurm sacct, SWF, Philly, Helios, Alibaba openb or any table (CSV, JSON, Parquet), also compressed; or a "
+        "scenario of this app (.toml, .json). Up to 200 MB. It stays on this host.",
+    )  # fmt: skip
+    if given is None:
+        return
+    if is_scenario_file(given.name, given.getvalue()):
+        open_scenario(given.getvalue())
+    else:
+        uploads.put(trace_file.DROP, given.name, given.getvalue())
+        session.go("Jobs", source="Upload")
+
+
+def is_scenario_file(name: str, content: bytes) -> bool:
+    """Whether a file is a scenario of this app and no job log; a log may be JSON as well."""
+    return name.lower().endswith(".toml") or (name.lower().endswith(".json") and b'"format_version"' in content)
+
+
+def open_scenario(content: bytes) -> None:
+    """Look at the scenario of a file, or say why it cannot be read."""
     from dlsched.workload.scenario_file import read_scenario
 
-    file = st.file_uploader("Scenario file (.json, .toml)", type=["json", "toml"], key="scenario-file")
-    if file is not None and st.button("Open", key="open-scenario"):
-        with mistakes_shown():
-            session.keep(read_scenario(file.getvalue()))
-            session.look_at_run("")
-            session.go("Jobs")
+    with mistakes_shown():
+        session.keep(read_scenario(content))
+        session.look_at_run("")
+        session.tick([])
+        session.go("Jobs")
 
 
-def starter_policies() -> None:
-    """Name three policies to begin with, and when to use which."""
-    st.subheader("Three policies to begin with", anchor=False)
-    st.markdown("\n".join(f"- **{find(key).label}**: {when}" for key, when in STARTERS))
+def other_ways() -> None:
+    """Offer jobs for who has no log: a mix to describe, and the examples."""
+    with st.container(horizontal=True):
+        if st.button("Generate jobs", key="start-generate", help="From arrivals, job classes, sizes and due dates"):
+            session.go("Jobs", source="Generate")
+        with st.popover("Examples", key="start-examples"):
+            if st.button("Sample logs", key="start-sample", type="tertiary"):
+                session.go("Jobs", source="Sample")
+            for sample in samples.OF_STUDIES:
+                if st.button(sample.start, key=f"start-{sample.key}", type="tertiary", help=sample.hint):
+                    sample.open()
+
+
+# ---- work under way and work done --------------------------------------------------------------------
 
 
 def is_busy() -> bool:
@@ -99,7 +158,7 @@ def is_busy() -> bool:
 
 def running() -> None:
     """Show running work; call it last, it follows the work to its end."""
-    st.subheader("Running", anchor=False)
+    st.header("Running", anchor=False)
     live_queue()
 
 
@@ -158,17 +217,12 @@ def same_question(found: Sequence[Recent]) -> list[Recent]:
     return [line for line in found if line.scenario_hash == found[0].scenario_hash][::-1] if found else []
 
 
-def has_own_runs(runs: pd.DataFrame) -> bool:
-    """Whether any stored run is not of the bundled demo."""
-    return bool(((runs["state"] == "stored") & (runs["scenario_hash"] != session.demo().content_hash)).any())
-
-
 def recent(runs: pd.DataFrame, *, primary: bool) -> None:
     """List the newest runs with open and compare."""
-    st.subheader("Recent runs", anchor=False)
+    st.header("Recent work", anchor=False)
     lines = recent_of(runs, datetime.now(UTC).replace(tzinfo=None))
     if not lines:
-        st.markdown("No run yet. The demo takes a few seconds.")
+        st.markdown(":gray[No run yet.]")
         return
     with st.container(gap=None, key="recent"):
         for line in lines[:MOST_SHOWN]:
@@ -182,26 +236,10 @@ def recent(runs: pd.DataFrame, *, primary: bool) -> None:
             st.markdown(f":gray[{dollars(line.numbers)}]")
     alike = same_question(lines)
     kind = "primary" if primary else "secondary"
-    if len(alike) > 1 and st.button(f"Compare the {len(alike)}", key="start-compare", type=kind):  # type: ignore[arg-type]
-        session.tick([line.run_id for line in alike])
-        session.look_at(alike[0].scenario_hash)
-        session.go("Compare")
-
-
-def steps(current: Scenario) -> None:
-    """Tick what there is already."""
-    runs = session.runs_of(current.content_hash)
-    policies = runs.drop_duplicates(["policy", "params"])
-    st.subheader("Where you are", anchor=False)
-    cluster = current.cluster
-    machines = amount(cluster.slots, "free slot") if cluster.free_slots else amount(cluster.num_nodes, "node")
-    done = (
-        (f"1 Scenario: {amount(len(current.workload), 'job')} on {machines}", True),
-        (f"2 Simulate: {amount(len(runs), 'run')} of {amount(len(policies), 'policy', 'policies')}", len(runs) > 0),
-        ("3 Results: results to look at and compare", len(policies) > 1),
-    )
-    lines = [f"{'✅' if is_done else '▫️'} {safe(text)}" for text, is_done in done]
-    st.markdown("  \n".join([*lines, "▫️ 4 Plan: what if something changes, and what to hand on"]))
-    with st.container(horizontal=True, gap="small"):
-        for title in (title for title in DECIDE if title in SCRIPTS):
-            st.page_link(SCRIPTS[title], label=title, query_params=session.url_params())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if len(alike) > 1 and st.button(f"Compare the {len(alike)}", key="start-compare", type=kind):  # type: ignore[arg-type]
+            session.tick([line.run_id for line in alike])
+            session.look_at(alike[0].scenario_hash)
+            session.go("Compare")
+        if st.button("All runs", key="start-history", type="tertiary"):
+            session.go("Run", part="History")
