@@ -154,7 +154,7 @@ def node_bars(
         The nodes to show, in order, with their GPUs, so that free GPUs and idle nodes are seen; default: the nodes
         of the segments. At most MAX_BAR_ROWS are shown.
     leases
-        Of free slots: the machines rented there, columns node, start_s, end_s, vm_type, gpu_type, gpus, cost. Each is a
+        Of rented machines: what is rented when, columns node, start_s, end_s, vm_type, gpu_type, gpus, cost. Each is a
         band between brackets, as tall as its GPUs; outside nothing is paid for.
     """
     axis = TimeAxis.over(from_s, to_s, clock)

@@ -18,7 +18,7 @@ def lanes(segments: pd.DataFrame) -> pd.DataFrame:
     Lanes are a drawing aid, not the GPU numbers of the machine: first come, the lowest unbroken run that is free,
     else the lowest free ones. A job that goes on at once with another width keeps its lanes as far as it can. A share
     below one GPU takes a whole lane; a CPU job takes one lane, or as many as a column ``least_lanes`` says. With a
-    column ``vm_gpus`` nobody keeps a lane that the machine under it does not have.
+    column ``vm_gpus`` no job keeps a lane that the machine under it does not have.
     """
     ordered = segments.sort_values(["node", "start_s", "end_s"], kind="stable")
     starts, ends, gpus = (column(ordered, name).tolist() for name in ("start_s", "end_s", "gpus"))

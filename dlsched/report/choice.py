@@ -134,7 +134,7 @@ class Choice:
     def beaten(self) -> set[str]:
         """Return the options that another choice beats: surely no worse in cost and service, and better in one.
 
-        What is worse than the baseline in something else that decides beats nobody.
+        What is worse than the baseline in something else that decides beats no option.
         """
         rest = [
             row for row in judged_rows(self.comparison, self.service) if row.kpi.key not in (self.service, self.cost)

@@ -58,7 +58,7 @@ class Clock:
         return f"day {days:,}, {(EPOCH + timedelta(seconds=rest_s)).strftime(form)}".replace("-", MINUS)
 
     def read(self, text: str) -> float:
-        """Return a time as it is typed, in seconds from the trace's zero: what :meth:`moment` says, or a plain date.
+        """Return a typed time, in seconds from the start of the trace: as :meth:`moment` writes it, or a plain date.
 
         Without dates "day 26, 08:43", or days with a fraction.
 
@@ -86,7 +86,7 @@ class Clock:
         return np.where(np.isfinite(parts), np.datetime64(self.zero, "ms") + since, np.datetime64("NaT", "ms"))
 
     def seconds(self, date: str) -> float:
-        """Return the time of a date as an axis gives it back, in seconds from the trace's zero."""
+        """Return the time of a date as an axis gives it back, in seconds from the start of the trace."""
         if self.zero is None:
             raise ValueError(f"this trace has no dates, got {date!r:.40}")
         return (datetime.fromisoformat(date.strip()).replace(tzinfo=None) - self.zero).total_seconds()

@@ -101,7 +101,7 @@ def _weights(cluster: Cluster, options: SimulationRules) -> Floats:
 def _capacity(cluster: Cluster, weight: Floats) -> Floats:
     """Return the weight of all there is of each resource, as if every node were always up, (resources,).
 
-    Free slots hold the best machine for each resource.
+    Rental slots hold the best machine for each resource.
     """
     of_type = np.array([vm_capacity(vm) for vm in cluster.vm_types]) * weight[:, None]
     if cluster.free_slots:

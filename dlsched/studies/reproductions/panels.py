@@ -60,7 +60,7 @@ class Panel:
 
     @property
     def choices(self) -> tuple[int, list[str]] | None:
-        """Return which part of the names a reader chooses first where there are too many series to be told apart.
+        """Return which part of the names a reader chooses first where there are too many series to distinguish.
 
         The first part that does not name policies, as these are what is compared; None where nothing is left to choose.
         """
@@ -88,7 +88,7 @@ def policy_of(name: str) -> str | None:
 
 
 MOST_SERIES = 6
-"""More lines than these cannot be told apart."""
+"""More lines than these cannot be distinguished."""
 NAMES_OF_POLICIES: Mapping[str, str] = {
     "hell": "hell-malleable",
     "knee": "knee-malleable",

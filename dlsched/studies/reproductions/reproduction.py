@@ -18,7 +18,7 @@ Verdict = Literal["same", "partly", "different"]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper: what the keys of its figures begin with, its short name and its reference."""
+    """A paper: what the keys of its figures start with, its short name and its reference."""
 
     key: str
     name: str

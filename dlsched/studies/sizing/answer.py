@@ -59,8 +59,8 @@ class Size(FrozenModel):
     """A size that was tried, and its runs by future.
 
     ``usd_month``: price of all owned nodes over 30.4 days; None without prices and for rented machines. ``error``: why
-    the size cannot be run at all. ``stopped``: what it does was certain before all futures ran, so that its numbers are not
-    to be shown beside others.
+    the size cannot be run at all. ``stopped``: what it does was certain before all futures ran, so its numbers are
+    not to be shown beside others.
     """
 
     counts: Counts

@@ -64,8 +64,8 @@ class WhatIf(Answer):
     ``today``: what one has, as things are. ``baseline``: the same under the ``conditions``, which is doing nothing.
     ``changed``: what one chooses (``moved``), under the same conditions.
 
-    ``free_slots``: the policy rents the machines. ``winners``: who gains and who loses, by each way to tell jobs
-    apart; none where nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
+    ``free_slots``: the policy rents the machines. ``winners``: which groups gain and which lose, by each grouping of
+    jobs; none where nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
     answer.
     """
 

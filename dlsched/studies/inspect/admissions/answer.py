@@ -97,7 +97,7 @@ class Admission(InspectedDecision):
         return np.array(given, dtype=float).reshape(len(self.jobs), len(self.resources))
 
     def used_of_reserved(self) -> float | None:
-        """Return used over reserved after the interval, resources as shares of capacity; None where nobody runs."""
+        """Return used over reserved after the interval, resources as shares of capacity; None where no job runs."""
         used, reserved = self.after()
         capacity = np.array(self.capacity)
         of_all = float((reserved / capacity).sum())

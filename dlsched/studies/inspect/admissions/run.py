@@ -161,7 +161,7 @@ def _started(state: State, decided: Decided) -> dict[int, _Line]:
     lengths = _lengths_s(state, offers.rows[started], decided.gangs)
     lines = {}
     for place, gang, length_s, worth in zip(started.tolist(), decided.gangs, lengths, decided.worth, strict=True):
-        why = "admitted" if offers.gangs[place] == gang else "admitted, with a smaller gang, because nobody runs"
+        why = "admitted" if offers.gangs[place] == gang else "admitted, with a smaller gang, because no job runs"
         lines[int(offers.rows[place])] = _Line("in", gang, float(length_s), float(worth), offers.weight[place], why)
     return lines
 

@@ -114,7 +114,7 @@ class SteadyComparison:
             return "no interval to rely on"
         mean, half = difference
         apart = f"{abs(mean):.1f} {PLUS_MINUS} {half:.1f} h {'shorter' if mean < 0 else 'longer'}"
-        return apart if abs(mean) > half else f"{apart}: not distinguishable"
+        return apart if abs(mean) > half else f"{apart}: no clear difference"
 
     def words(self, name: str, load: float) -> str:
         """Return the mean response with its half width, or that the queue grows."""

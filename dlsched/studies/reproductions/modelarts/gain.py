@@ -251,7 +251,7 @@ def _nothing_to_gain(study: AllocatorStudy) -> str:
 
 
 def _wait_saved(study: AllocatorStudy, setup: Setup, nodes: int) -> float:
-    """Return by which share optimal's mean queueing time is shorter, over all seeds; 0 where nobody waits."""
+    """Return by which share optimal's mean queueing time is shorter, over all seeds; 0 where no job waits."""
     ours, theirs = (sum(values) for values in study.both(wait_min, setup, nodes))
     return 1 - ours / theirs if theirs > 0 else 0.0
 

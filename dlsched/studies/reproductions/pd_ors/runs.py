@@ -219,7 +219,7 @@ def sample_of(study: PolicyStudy) -> str:
 
 
 def assumed(case: JobsOnMachines, policies: Sequence[Policy], more: Sequence[str] = ()) -> str:
-    """Return what the numbers take for granted."""
+    """Return what the numbers assume."""
     drawn_from, bandwidth, mix, _, machine, fixed = (one.words for one in assumptions_of(case.spec))
     given = [
         *more,

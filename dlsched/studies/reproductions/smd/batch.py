@@ -1,4 +1,4 @@
-"""One batch of jobs with parameter servers as in the SMD study: what each policy chooses, and who gets in.
+"""One batch of jobs with parameter servers as in the SMD study: what each policy chooses, and which jobs it admits.
 
 No simulation: all jobs are there at once and complete within the interval, as in the study.
 """
@@ -40,8 +40,8 @@ METHODS: Mapping[Policy, Callable[[Split], Choice]] = {"SMD": exact, "Optimus": 
 
 Admission = Literal["knapsack", "first come", "first come, others pass"]
 ADMISSIONS: tuple[Admission, ...] = ("knapsack", "first come", "first come, others pass")
-"""Who gets in: the jobs worth most together; in order of their numbers up to the first that does not fit, or all that
-fit."""
+"""Which jobs are admitted: those worth most together; in order of number up to the first that does not fit, or
+all that fit."""
 
 EPSILON = 0.01
 """Of Algorithm 1, as in the study."""
@@ -116,7 +116,7 @@ def approximated(problems: Sequence[Split], seed: int, draws: int = DRAWS) -> li
 
 
 def admitted(value: Floats, reserved: Floats, capacity: Floats, admission: Admission) -> Mask:
-    """Return who gets in, (I,), of jobs worth ``value`` (I,) that block ``reserved`` (I, R) of a capacity (R,)."""
+    """Return which jobs are admitted, (I,): worth ``value`` (I,), they block ``reserved`` (I, R) of a capacity (R,)."""
     if admission == "knapsack":
         return knapsack.solve(value, reserved, capacity).selected
     taken = np.zeros(len(value), dtype=bool)

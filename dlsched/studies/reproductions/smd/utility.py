@@ -170,7 +170,7 @@ def admission_sentence(study: UtilityStudy) -> str:
     alone = sum(study.gain(size, "SMD", "first come").mean for size in study.sizes)
     if whole <= 0:
         return "SMD gains nothing on Optimus (first come)."
-    return f"Of SMD's gain on Optimus (first come), about {share(alone / whole)} is who gets in."
+    return f"Of SMD's gain on Optimus (first come), about {share(alone / whole)} comes from admission control."
 
 
 def _ours(study: UtilityStudy, axis: Axis) -> str:

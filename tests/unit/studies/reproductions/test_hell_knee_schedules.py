@@ -130,9 +130,9 @@ def test_every_figure_and_table_has_its_key():
     [
         pytest.param(50, 60, True, False, "10.0 ± 2.0 h shorter", id="shorter"),
         pytest.param(60, 50, False, False, "10.0 ± 2.0 h longer", id="longer"),
-        pytest.param(50, 51, False, True, "1.0 ± 2.0 h shorter: not distinguishable", id="in the interval"),
+        pytest.param(50, 51, False, True, "1.0 ± 2.0 h shorter: no clear difference", id="in the interval"),
         pytest.param(100, 103, True, True, "3.0 ± 2.0 h shorter", id="both shorter and alike"),
-        pytest.param(10, 11, False, False, "1.0 ± 2.0 h shorter: not distinguishable", id="neither known"),
+        pytest.param(10, 11, False, False, "1.0 ± 2.0 h shorter: no clear difference", id="neither known"),
         pytest.param(50, GROWS, True, False, "the queue of knee grows", id="other grows"),
         pytest.param(GROWS, 50, False, False, "the queue of hell grows", id="own grows"),
         pytest.param(GROWS, GROWS, False, False, "the queue of hell and knee grows", id="both grow"),

@@ -186,13 +186,16 @@ def test_gains_are_smd_with_the_knapsack_less_the_other_paired_by_seed():
 def test_how_much_of_the_gain_is_admission():
     """SMD and Optimus come to 50 and 60 first come: all of it; to 75 and 130 and to 50 and 60: 25 + 70 of 50 + 140."""
     study = study_of((100, 200), (50, 60), (40, 50))
-    assert utility.admission_sentence(study) == "Of SMD's gain on Optimus (first come), about 100% is who gets in."
+    assert (
+        utility.admission_sentence(study)
+        == "Of SMD's gain on Optimus (first come), about 100% comes from admission control."
+    )
     better = {
         key: [total + {1: 25, 2: 70}[key[0].units] for total in totals] if key[1:] == ("SMD", "first come") else totals
         for key, totals in study.results.items()
     }
     words = utility.admission_sentence(utility.UtilityStudy(better, study.sizes, SEEDS))
-    assert words == "Of SMD's gain on Optimus (first come), about 50% is who gets in."
+    assert words == "Of SMD's gain on Optimus (first come), about 50% comes from admission control."
 
 
 @pytest.mark.parametrize("key", ["smd-7", "smd-8", "smd-9", "smd-10"])
