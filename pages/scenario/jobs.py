@@ -1,7 +1,7 @@
 import streamlit as st
 
 from dlsched.ui.frame import page, session
-from dlsched.ui.frame.parts import mistakes_shown
+from dlsched.ui.frame.parts import mistakes_shown, part_of_page
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import calibration, drawn, fill, jobs, new_scenario, samples, trace_file
 from dlsched.wording.formats import amount
@@ -48,10 +48,7 @@ elif action.button(
     session.keep(new_scenario.named(shown) if new else shown, based_on)
     st.session_state["jobs-used"] = True
     session.go("Run" if new else "Cluster")
-part = "Profile"
-if source == "Current":
-    part = st.segmented_control("Part", PARTS, default="Profile", required=True, key="part", bind="query-params",
-                                label_visibility="collapsed")  # fmt: skip
+part = part_of_page(PARTS) if source == "Current" else "Profile"
 places = {}
 if shown is not None and part == "Profile":
     if source != "Current":

@@ -12,8 +12,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     prices, options = prices_form.paid(kept, current.options)
     st.space("stretch")
     actions = st.container(horizontal=True, width="content")
-part = st.segmented_control("Part", ("Rent", "Own"), default="Rent", required=True, key="part",
-                             bind="query-params", label_visibility="collapsed")  # fmt: skip
+part = parts.part_of_page(("Rent", "Own"))
 left, right = st.columns([3, 2], gap="medium")
 picture = right.container()
 with left:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -80,6 +80,14 @@ def pick(label: str, names: Mapping[str, str], key: str) -> str:
         st.segmented_control(label, list(names), default=first, required=True, key=f"{key}-{'-'.join(names)}",
                              format_func=names.__getitem__, label_visibility="collapsed")
     )  # fmt: skip
+
+
+def part_of_page(names: Iterable[str]) -> str:
+    """Let the reader choose a part of the page, the first where none is named; the address bar names it."""
+    first, *others = names
+    chosen = st.segmented_control("Part", [first, *others], default=first, required=True, key="part",
+                                  bind="query-params", label_visibility="collapsed")  # fmt: skip
+    return str(chosen)
 
 
 def empty(why: str, button: str, on_click: Callable[[], object], key: str) -> None:

@@ -14,6 +14,7 @@ from dlsched.studies.sweep.presets import PRESETS, Mode
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers
 from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.parts import part_of_page
 from dlsched.ui.plan import growth, headroom, size, size_state, sweep_form, sweep_view
 from dlsched.ui.plan.sweep_form import PRESET
 from dlsched.ui.plan.sweep_runs import SWEEPS
@@ -82,10 +83,7 @@ def follow_link() -> None:
 
 def show(current: Scenario) -> None:
     """Show the part that is open; the others compute nothing."""
-    name = st.segmented_control(
-        "Part", list(PARTS), default="Size", required=True, key=PART, bind="query-params", label_visibility="collapsed"
-    )
-    part = PARTS[str(name)]
+    part = PARTS[part_of_page(PARTS)]
     study_page(
         part.answers, current, part.form, part.view, before=part.before, how=part.how, above=part.above,
         earlier=part.earlier,

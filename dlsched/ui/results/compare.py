@@ -140,9 +140,7 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     for one in notes:
         st.markdown(f":gray[{one.text} {one.action}.]")
     tabs = tabs_of(shown, money_first=bool(saved))
-    part = st.segmented_control("Part", list(tabs), default=next(iter(tabs)), required=True, key="part",
-                                bind="query-params", label_visibility="collapsed")  # fmt: skip
-    tabs[part](shown)
+    tabs[parts.part_of_page(tabs)](shown)
     if numbers.futures is not None and not only_common:
         futures_numbers.follow(numbers.futures)
 
