@@ -19,6 +19,10 @@ STYLE = """<style>
 [data-testid=stMain] h1{padding:0 0 .25rem}
 [data-testid=stMain] h2{padding:.25rem 0;line-height:1.3}
 .st-key-recent a{padding-left:0}
+.st-key-open-glossary button{padding-left:.6rem}
+[data-testid=stSidebar] a:focus-visible{outline:2px solid currentColor;outline-offset:-2px}
+body:has([data-testid=stPopoverButton][aria-expanded=true]):not(:has([data-testid=stPopoverBody]:is(:hover,:focus-within)))
+[data-testid=stTooltipContent]{display:none}
 [class*=st-key-cards-]{display:grid;grid-template-columns:repeat(auto-fit,minmax(11.5rem,1fr))}
 [class*=st-key-cards-]>*,[class*=st-key-cards-]>*>*{height:100%}
 @media(max-width:1240px){

@@ -40,7 +40,7 @@ def sentence(text: str, caveats: Sequence[Caveat], premises: Sequence[Premise] =
 def cards(entries: Sequence[tuple[str, str, str]]) -> None:
     """Show at most four cards (label, value, help) in a row."""
     for column, (label, value, hint) in zip(st.columns(len(entries[:MAX_CARDS])), entries, strict=False):
-        column.metric(label, dollars(value), help=dollars(hint), border=True)
+        column.metric(label, dollars(value), help=dollars(hint), border=True, height="stretch")
 
 
 def chips(entries: Sequence[Premise], key: str) -> None:
