@@ -13,7 +13,7 @@ GROUPINGS = ("group", "user", "job_class", "gpus")
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line instead of repeating the usage."""
+    """Reports what is wrong in one line instead of repeating the usage."""
 
     def error(self, message: str) -> NoReturn:
         """Print the message and leave with status 2."""
@@ -68,11 +68,11 @@ whole_numbers.__name__ = "list of whole numbers"
 
 STUDIES = {
     "steady": "turnaround time by load and policy, with intervals",
-    "pool-sizes": "policies over the size of the pool, on the same jobs",
-    "sweep": "policies over one or two things that vary, in the same futures",
-    "size": "the cheapest cluster that meets targets, and how much more load it takes",
-    "growth": "months ahead with more jobs: when a target breaks, when to order",
-    "calibrate": "replay a recorded trace and compare with its own starts",
+    "pool-sizes": "policies on clusters of different sizes, on the same jobs",
+    "sweep": "how policies compare over a range of one or two settings, in the same futures",
+    "size": "the cheapest cluster that meets your targets, and its headroom",
+    "growth": "a projection with growing demand: when a target is missed and when to order",
+    "calibrate": "replay a recorded trace and compare the result with its recorded starts",
 }
 """Commands that ask a study, and what for. Their modules add their flags, by the fields of the question."""
 
@@ -82,34 +82,41 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
 
     Of the commands that ask a study only the one given has its flags: others would cost the loading of theirs.
     """
-    parser = Parser(prog="dlsched", description="Plan deep-learning training clusters: simulate, compare, keep runs.")
-    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    parser = Parser(
+        prog="dlsched",
+        description="Plan deep-learning training clusters: simulate and compare policies, size clusters, keep runs.",
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     _simulate(commands.add_parser("simulate", help="run a trace or a scenario under a policy"))
     _policies(commands.add_parser("policies", help="list the policies, their parameters and needs"))
-    _import(commands.add_parser("import", help="read a trace and say what was kept, repaired and dropped"))
-    _runs(commands.add_parser("runs", help="list, show, export, import and delete kept runs"))
-    _scenario(commands.add_parser("scenario", help="write a trace, drawn jobs or a scenario file as a scenario file"))
-    _solve(commands.add_parser("solve", help="solve instances of one problem, read from standard input"))
-    _reproduce(commands.add_parser("reproduce", help="compute a figure or table of a paper anew"))
+    _import(commands.add_parser("import", help="read a trace and report what was kept, repaired and dropped"))
+    _runs(commands.add_parser("runs", help="list, show, export, import and delete saved runs"))
+    _scenario(
+        commands.add_parser("scenario", help="write a trace, generated jobs or another scenario as a scenario file")
+    )
+    _solve(commands.add_parser("solve", help="solve instances of one problem read from standard input"))
+    _reproduce(commands.add_parser("reproduce", help="recompute a figure or table of a paper"))
     for name, text in STUDIES.items():
         parser_of = commands.add_parser(name, help=text)
         if name == command:
             import_module(f"dlsched.cli.{name.replace('-', '_')}").add_arguments(parser_of)
-    _compare(commands.add_parser("compare", help="policies and changes against a baseline in the same futures"))
-    _report(commands.add_parser("report", help="a decision memo about policies: HTML, PPTX, XLSX"))
+    _compare(commands.add_parser("compare", help="compare policies and changes with a baseline, in the same futures"))
+    _report(commands.add_parser("report", help="write a decision memo: HTML, PPTX or XLSX"))
     return parser
 
 
 def _simulate(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
-    parser.add_argument("--policy", required=True, metavar="KEY", help="policy, as listed by: policies")
+    parser.add_argument(
+        "--policy", required=True, metavar="KEY", help="key of the policy; the command policies lists them"
+    )
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
     )
     _cluster(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of what is random (0)")
-    parser.add_argument("--save", action="store_true", help="keep the run in the store")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument("--save", action="store_true", help="save the run in the store")
     _store(parser)
     add_json(parser)
 
@@ -119,8 +126,8 @@ def _policies(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed, or folder of an instance")
-    parser.add_argument("--check", action="store_true", help="only say how it was read; keep nothing")
+    parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed, or the folder of an instance")
+    parser.add_argument("--check", action="store_true", help="only report how the file was read; save nothing")
     add_whole_nodes(parser)
     _store(parser)
     add_json(parser)
@@ -132,9 +139,9 @@ def _runs(parser: argparse.ArgumentParser) -> None:
         "list": "list the runs, newest first",
         "show": "show the numbers of a run",
         "export": "write runs to one file",
-        "import": "take runs from an export file",
-        "delete": "delete runs (restore brings them back for a day)",
-        "restore": "bring deleted runs back",
+        "import": "import runs from an export file",
+        "delete": "delete runs (they can be restored for a day)",
+        "restore": "restore deleted runs",
     }
     for name, text in texts.items():
         action = actions.add_parser(name, help=text)
@@ -143,7 +150,7 @@ def _runs(parser: argparse.ArgumentParser) -> None:
         if name in {"export", "delete", "restore"}:
             action.add_argument("run_ids", metavar="ID", nargs="+")
         if name == "export":
-            action.add_argument("--out", required=True, metavar="FILE", help="file to write, usually .zip")
+            action.add_argument("--out", required=True, metavar="FILE", help="output file, usually .zip")
         if name == "import":
             action.add_argument("file", metavar="FILE")
         _store(action)
@@ -151,33 +158,33 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 
 
 def _scenario(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", help="trace or scenario file, or folder of an instance")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="trace or scenario file, or the folder of an instance")
     parser.add_argument(
         "--generate",
         metavar="KIND",
-        help="draw jobs instead: gpuaas, job-mix, modelarts, server-jobs, slotted-jobs, training-stream",
+        help="generate jobs instead: gpuaas, job-mix, modelarts, server-jobs, slotted-jobs, training-stream",
     )
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a field of the generator; may be repeated"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of what is random (0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
     add_whole_nodes(parser)
     parser.add_argument("--write", required=True, metavar="OUT", help="scenario file to write: .json or .toml")
 
 
 def _solve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="kind of problem; slots and machines count from 0")
+    parser.add_argument("kind", metavar="KIND", help="kind of problem; slots and machines are numbered from 0")
 
 
 def _reproduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("key", metavar="KEY", nargs="?", help="figure or table; none = list them")
-    parser.add_argument("--quick", action="store_true", help="small sizes and few draws, in about a minute")
+    parser.add_argument("key", metavar="KEY", nargs="?", help="figure or table; leave out to list them")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer draws; takes about a minute")
     parser.add_argument(
         "--load-scale",
         type=float,
         metavar="X",
-        help="of modelarts-9 to -16: arrivals X times as dense as published, from 0.1 to 10; without it, Figs 12 to 15 "
-        "have 2, the others 1 and 2",
+        help="for modelarts-9 to modelarts-16: arrival rate as a multiple of the published one, from 0.1 to 10 "
+        "(default: 2 for Figs 12 to 15, else 1 and 2)",
     )
     add_json(parser)
 
@@ -189,24 +196,26 @@ def add_keep_numbers(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="STORE",
-        help="keep the numbers of the runs, not whole runs, in a result store and take known ones from it "
-        "(DLSCHED_STORE, else ~/.dlsched/results.duckdb); give it after FILE",
+        help="reuse metrics of runs from a result store and save new ones there, without job tables (default store: "
+        "DLSCHED_STORE, else ~/.dlsched/results.duckdb); put it after FILE",
     )
 
 
 def add_compute_options(parser: argparse.ArgumentParser) -> None:
     """Add what :func:`dlsched.cli.study_command.opened` reads."""
     parser.add_argument(
-        "--processes", type=whole(1), metavar="N", help="processes of this machine that compute (one a core)"
+        "--processes", type=whole(1), metavar="N", help="number of processes on this machine (default: one per core)"
     )
     parser.add_argument(
-        "--dask", metavar="ADDRESS", help="compute on the workers of a Dask scheduler, tcp://host:8786 (DLSCHED_DASK)"
+        "--dask",
+        metavar="ADDRESS",
+        help="compute on the workers of a Dask scheduler, as in tcp://host:8786 (default: DLSCHED_DASK)",
     )
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
     _compared(parser)
-    add_csv(parser, "a line for each number and policy")
+    add_csv(parser, "one line per metric and policy")
     add_json(parser)
 
 
@@ -215,34 +224,43 @@ def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", action="append", required=True, metavar="FILE", help="memo.html, .pptx or .xlsx; may be repeated"
     )
-    parser.add_argument("--question", default="", metavar="TEXT", help="what is to be decided")
-    parser.add_argument("--recommendation", default="", metavar="TEXT", help="in place of the one the numbers give")
-    parser.add_argument("--note", default="", metavar="TEXT", help="what else the reader should know")
+    parser.add_argument("--question", default="", metavar="TEXT", help="the question to be decided")
+    parser.add_argument(
+        "--recommendation", default="", metavar="TEXT", help="a recommendation of your own instead of the computed one"
+    )
+    parser.add_argument("--note", default="", metavar="TEXT", help="anything else the reader should know")
     parser.add_argument("--hide-names", action="store_true", help="show users and groups as A, B, C")
-    parser.add_argument("--no-groups", action="store_true", help="leave out who gains and who loses")
+    parser.add_argument("--no-groups", action="store_true", help="leave out which users and groups gain or lose")
     add_json(parser)
 
 
 def _compared(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
-    parser.add_argument("--policies", type=names, required=True, metavar="A,B", help="2 to 6, as listed by: policies")
+    parser.add_argument(
+        "--policies",
+        type=names,
+        required=True,
+        metavar="A,B",
+        help="2 to 6 policy keys; the command policies lists them",
+    )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="what you choose, under the baseline's policy: nodes=10, or nodes=10,policy=sjf; one more choice each "
-        "time, then one policy is enough; keys: sweep FILE --vary ?",
+        help="an option to compare, under the baseline's policy unless it names one: nodes=10, or "
+        "nodes=10,policy=sjf; may be repeated, and then one policy is enough; for all keys: sweep FILE --vary "
+        "?",
     )
     parser.add_argument(
         "--condition",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="what happens whatever you choose, to all choices alike: demand=1.3, or demand=1.3,prices=0.9",
+        help="a condition that applies to all options: demand=1.3, or demand=1.3,prices=0.9",
     )
     add_futures(parser)
-    parser.add_argument("--baseline", metavar="A", help="policy that others are compared with (the first)")
+    parser.add_argument("--baseline", metavar="A", help="policy that the others are compared with (default: the first)")
     parser.add_argument(
         "--param", action="append", default=[], metavar="A.K=V", help="a parameter of policy A; may be repeated"
     )
@@ -256,24 +274,25 @@ def add_futures(parser: argparse.ArgumentParser, *, varies: bool = True) -> None
         "--futures",
         type=whole(0),
         metavar="N",
-        help="futures beside the recorded one, or beside the first draw (40 of a trace of 5 days or more, else 20)",
+        help="number of futures in addition to future 0, which is the recorded trace or the first draw (default: 40 "
+        "for a trace of 5 days or more, else 20)",
     )
     if varies:
         parser.add_argument(
             "--vary",
             action="append",
             metavar="KEY[=VALUE]",
-            help="what makes the other futures of a recorded trace: days (as without it), run_time_spread=0.3, "
-            "failures=500 (hours); none for nothing; may be repeated",
+            help="what varies between the futures of a recorded trace: days (default), run_time_spread=0.3, "
+            "failures=500 (hours between failures), or none; may be repeated",
         )
 
 
 def _cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=whole(1), metavar="N", help="number of nodes")
-    parser.add_argument("--gpus-per-node", type=whole(0), metavar="G", help="GPUs of each node")
-    parser.add_argument("--placement", choices=PLACEMENTS, help="how a width becomes nodes")
-    parser.add_argument("--oversize", choices=OVERSIZE, help="what to do with jobs that can never fit")
-    parser.add_argument("--price", type=_usd, metavar="USD", help="price of one node, $ per hour")
+    parser.add_argument("--gpus-per-node", type=whole(0), metavar="G", help="GPUs per node")
+    parser.add_argument("--placement", choices=PLACEMENTS, help="how jobs are placed on nodes")
+    parser.add_argument("--oversize", choices=OVERSIZE, help="what to do with jobs that are too large for the cluster")
+    parser.add_argument("--price", type=_usd, metavar="USD", help="price of a node in $ per hour")
 
 
 def add_whole_nodes(parser: argparse.ArgumentParser) -> None:
@@ -284,17 +303,21 @@ def add_whole_nodes(parser: argparse.ArgumentParser) -> None:
         type=whole(1),
         const=0,
         metavar="N",
-        help="put the jobs on whole nodes of 8 GPUs, N of them, with widths that may change; give it after FILE",
+        help="run the jobs on N whole nodes of 8 GPUs and let their GPU counts change; put it after FILE",
     )
 
 
 def _store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="FILE", help="result store (DLSCHED_STORE, else ~/.dlsched/results.duckdb)")
+    parser.add_argument(
+        "--store", metavar="FILE", help="result store (default: DLSCHED_STORE, else ~/.dlsched/results.duckdb)"
+    )
 
 
 def add_file(parser: argparse.ArgumentParser, *, nargs: str | None = None) -> None:
     """Add the file that a command reads."""
-    parser.add_argument("file", metavar="FILE", nargs=nargs, help="trace or scenario file, or folder of an instance")
+    parser.add_argument(
+        "file", metavar="FILE", nargs=nargs, help="trace or scenario file, or the folder of an instance"
+    )
 
 
 def add_csv(parser: argparse.ArgumentParser, rows: str) -> None:

@@ -27,18 +27,21 @@ from dlsched.wording.formats import duration, factor
 from dlsched.workload.load import load
 
 GROUP_HEADER = (
-    "group", "jobs", "wait, recorded", "wait, replayed", "ratio", "JCT, recorded", "JCT, replayed", "what-ifs",
+    "group", "jobs", "wait, recorded", "wait, replayed", "ratio", "turnaround, recorded", "turnaround, replayed",
+    "what-ifs",
 )  # fmt: skip
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the flags."""
-    parser.add_argument("file", metavar="FILE", help="trace with recorded starts, or scenario file of one")
+    parser.add_argument("file", metavar="FILE", help="trace with recorded starts, or a scenario file with such a trace")
     add_flags(parser, CalibrationSpec, {"policies": "A,B", "seed": "S"})
     parser.add_argument(
-        "--by", choices=GROUPINGS, help="what tells groups apart (the one that says best where the replay is off)"
+        "--by",
+        choices=GROUPINGS,
+        help="how to group the jobs (default: the grouping that best shows where the replay is off)",
     )
-    add_csv(parser, "every policy and group")
+    add_csv(parser, "one line per policy and group")
     add_json(parser)
 
 
@@ -54,10 +57,10 @@ def run(options: Namespace) -> int:
 
 
 def grouping(options: Namespace, answer: Calibration) -> str:
-    """Return by what to tell groups apart: what was typed, else what says best where the replay is off."""
+    """Return how to group the jobs: as typed, else by what best shows where the replay is off."""
     by = options.by or answer.default_by
     if by not in answer.groupings:
-        raise InputError(f"--by {by!r:.80}", "the jobs have no such names", names_hint(by, answer.groupings))
+        raise InputError(f"--by {by!r:.80}", "the jobs have no such column", names_hint(by, answer.groupings))
     return str(by)
 
 
@@ -66,7 +69,7 @@ def _show(answer: Calibration, by: str, scenario: Scenario) -> None:
     print(f"{printable(answer.scenario_name)}: {printable(counted(answer))}")
     for one in scenario.assumptions:
         if one.is_about_default_cluster:
-            print(f"Not the cluster of the recording: {printable(one.words)}.")
+            print(f"Not the cluster that the trace was recorded on: {printable(one.words)}.")
     print_table(POLICY_HEADER, policy_rows(answer))
     print(f"\nUnder {answer.best.label}, by {GROUPING_WORDS[by]}:")
     print_table(GROUP_HEADER, [_group(group) for group in answer.best.groups[by]])

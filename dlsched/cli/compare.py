@@ -138,7 +138,7 @@ def _variants(
     sets: Sequence[tuple[str, Mapping[str, str]]],
     params: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Variant]:
-    """Return the choices by name: each policy on the scenario as it is, then each change in words."""
+    """Return the options by name: each policy on the unchanged scenario, then each change in words."""
     checked = {}
     for policy, given in params.items():
         values = resolve_policy(scenario, policy, given).values
@@ -148,16 +148,16 @@ def _variants(
     for policy, typed in sets:
         changes = without_neutral(scenario, dict(typed))
         for key in conditions_of(scenario, changes):
-            why = f"{key} happens to you and is no option"
+            why = f"{key} is a condition, not an option"
             raise InputError(f"--set {_typed(typed)}", why, f"Write it as in --condition {key}={typed[key]}")
         variant = Variant(policy=policy, changes=changes, params=checked[policy])
         spec = WhatIfSpec(scenario=scenario.content_hash, baseline=base, changed=variant)
         if not changes:
-            why = "changes nothing of the scenario"
-            raise InputError(f"--set {_typed(typed)}", why, "Give another value, or name a policy by --policies")
+            why = "changes nothing in the scenario"
+            raise InputError(f"--set {_typed(typed)}", why, "Give another value, or name a policy with --policies")
         name = subject(moved(spec, scenario)).words
         if name in variants:
-            raise InputError(f"--set {_typed(typed)}", "is listed twice", "Leave one out")
+            raise InputError(f"--set {_typed(typed)}", "is given twice", "Remove one of them")
         variants[name] = variant
     return variants
 
@@ -175,7 +175,7 @@ def read_set(text: str, policy: str) -> tuple[str, dict[str, str]]:
             why = "is not of the form KEY=VALUE"
             raise InputError(f"--set {text}", why, "Write it as in --set nodes=10,demand=1.2")
         if key in found:
-            raise InputError(f"--set {text}", f"names {key} twice", "Leave one out")
+            raise InputError(f"--set {text}", f"names {key} twice", "Remove one of them")
         found[key] = value
     return registry.find(found.pop("policy", policy)).key, found
 
@@ -190,7 +190,7 @@ def asked_policies(options: Namespace) -> list[str]:
     many = len(policies) + len(options.set)
     if not LEAST <= many <= MOST or not policies:
         beside = " and changes" if options.set else ""
-        why = f"{LEAST} to {MOST} policies{beside} are compared, got {many}"
+        why = f"must name {LEAST} to {MOST} policies{beside}, got {many}"
         raise InputError("--policies", why, "Write them as in --policies fifo,srtf")
     return policies
 
@@ -201,7 +201,7 @@ def params_by_policy(given: Sequence[str], policies: Sequence[str]) -> dict[str,
     for key, value in parse_params(given).items():
         policy, point, name = key.partition(".")
         if not point or policy not in found:
-            why = f"must begin with one of {', '.join(policies)} and a point"
+            why = f"must start with one of {', '.join(policies)}, then a full stop"
             raise InputError(f"--param {key}", why, f"Write it as in --param {policies[0]}.NAME=VALUE")
         found[policy][name] = value
     return found
@@ -213,7 +213,7 @@ def complaints(found: Compared) -> int:
     if found.failed:
         first = found.failed[0]
         at = f"{first.policy} at seed {first.seed}: {first.error}"
-        failed = f"{amount(len(found.failed), 'run')} failed, the first {at}"
+        failed = f"{amount(len(found.failed), 'run')} failed; the first: {at}"
     if found.violations:
         violations = violation_words([(f"{one.policy} at seed {one.seed}", one.audit[0]) for one in found.violations])
     return complain(failed, violations)
@@ -259,6 +259,9 @@ def _show(found: Compared, comparison: Comparison) -> None:
     print_mind(found.caveats)
     header = ("number", f"{comparison.baseline} (baseline)", *comparison.names[1:])
     print_table(header, [(row.kpi.label, *map(_cell, row.cells)) for row in comparison.rows])
-    print(f"{capital(comparison.interval_note)}. Better and worse are against the baseline; * is best, ties share it.")
+    print(
+        f"{capital(comparison.interval_note)}. Better and worse are relative to the baseline; * marks the best, "
+        "ties included."
+    )
     if not found.violations:
         print("Every run was audited.")

@@ -27,7 +27,12 @@ def add_goal(parser: ArgumentParser, spec: type[BaseModel]) -> None:
         help="a metric with its limit, in quotes: 'wait_p95<=1h', 'late_share<=5%%', 'cost_month<=$50,000', "
         "'completed>=1,200'; may be repeated",
     )
-    parser.add_argument("--policy", default="fifo", metavar="KEY", help="policy, as listed by: policies (fifo)")
+    parser.add_argument(
+        "--policy",
+        default="fifo",
+        metavar="KEY",
+        help="key of the policy; the command policies lists them (default: fifo)",
+    )
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
     )
@@ -37,14 +42,14 @@ def add_goal(parser: ArgumentParser, spec: type[BaseModel]) -> None:
         dest="percent_of_futures",
         type=float,
         metavar="%",
-        help="of nearly-every: so many percent of futures (95)",
+        help="with nearly-every: percentage of futures that must meet the targets (default: 95)",
     )
     parser.add_argument(
         "--condition",
         action="append",
         default=[],
         metavar="K=V",
-        help="what happens to every size: demand=1.3, durations=1.2, prices=0.9; may be repeated",
+        help="a condition that applies to every size: demand=1.3, durations=1.2, prices=0.9; may be repeated",
     )
     add_futures(parser)
 

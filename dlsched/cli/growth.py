@@ -34,9 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MONTH:KEY:NODES",
-        help="nodes that come or are retired from the begin of a month on: 4:nodes:+4, 8:nodes.a100:-2; repeatable",
+        help="nodes added or retired at the start of a month: 4:nodes:+4, 8:nodes.a100:-2; may be repeated",
     )
-    add_csv(parser, "a line for each month")
+    add_csv(parser, "one line per month")
     add_keep_numbers(parser)
     add_compute_options(parser)
     add_json(parser)

@@ -53,12 +53,13 @@ def run(options: Namespace) -> int:
         print(f"  {printable(note)}")
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
     print(
-        f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that can never fit: {len(fit.never_fit)}."
+        f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that are too large for it: "
+        f"{len(fit.never_fit):,}."
     )
     for finding in fit.not_modelled:
         print(f"  {printable(finding)}")
     if not options.check:
-        print(f"kept as scenario {scenario.content_hash[:8]}")
+        print(f"saved as scenario {scenario.content_hash[:8]}")
     return 0
 
 

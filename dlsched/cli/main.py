@@ -74,7 +74,9 @@ def _carry_out(options: Namespace) -> int:
         return 0
     except Exception as error:
         summary = f"unexpected {type(error).__name__}: {error}"
-        return _complain(f"{summary}. The details are in {_keep_details()}; please report it with the command", 1)
+        return _complain(
+            f"{summary}. Details are in {_keep_details()}; please report them together with the command", 1
+        )
 
 
 def _complain(message: str, status: int) -> int:

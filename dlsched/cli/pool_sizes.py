@@ -33,17 +33,22 @@ METRICS = ("jct_mean", "wait_mean", "jct_p95", "completed", "allocation_ratio", 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the flags."""
     add_file(parser)
-    parser.add_argument("--nodes", type=whole_numbers, metavar="N,M", help="sizes (half to twice the present one)")
+    parser.add_argument(
+        "--nodes",
+        type=whole_numbers,
+        metavar="N,M",
+        help="cluster sizes in nodes (default: half to twice the present size)",
+    )
     add_flags(parser, SweepSpec, {"policies": "A,B", "reference": "A"})
     parser.add_argument(
         "--variants",
         type=names,
         metavar="A,B",
-        help="what goes wrong: own (as in the scenario), baseline (nothing), estimates, mishaps, delay",
+        help="disturbances: own (as in the scenario), baseline (none), estimates, mishaps, delay",
     )
     add_futures(parser, varies=False)
     add_keep_numbers(parser)
-    add_csv(parser, "the means")
+    add_csv(parser, "the mean values")
     add_compute_options(parser)
     add_whole_nodes(parser)
     add_json(parser)

@@ -29,7 +29,7 @@ def run(options: Namespace) -> int:
     if complaints(found) and found.violations:
         worst = found.violations[0]
         why = f"failed its audit at seed {worst.seed}: {worst.audit[0]}"
-        raise InputError(f"policy {worst.policy}", why, "Leave it out, and report the bug")
+        raise InputError(f"policy {worst.policy}", why, "Leave the policy out and report the bug")
     memo = memo_of(found, options)
     for path, kind in kinds.items():
         _write(path, content(memo, kind))
@@ -81,7 +81,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
 
 
 def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int]:
-    """Return who gains and loses in the first futures, run again for their jobs, and how many all completed in one."""
+    """Return which groups gain and lose in the first futures, rerun for their jobs, and how many jobs all complete."""
     seeds = [found.futures.seeds[place] for place in in_full(found.basis, found.futures)]
     jobs = {name: [_jobs(found, name, seed) for seed in seeds] for name in found.draws}
     base, *names = jobs

@@ -39,7 +39,7 @@ def _list(store: Store, options: Namespace) -> None:
         print_json({"runs": rows})
         return
     if not rows:
-        print("No run yet. Keep one with: python -m dlsched simulate FILE --policy fifo --save")
+        print("No runs yet. Save one with: python -m dlsched simulate FILE --policy fifo --save")
         return
     header = ("run", "scenario", "policy", "seed", *(KPIS[key].label for key in _SHOWN), "audit", "made (UTC)", "note")
     print_table(header, [_line(row) for row in rows])
@@ -55,7 +55,7 @@ def _line(row: dict[str, Any]) -> tuple[Any, ...]:
     stored = row["state"] == "stored"
     numbers = [KPIS[key].show(row[key]) if stored else "" for key in _SHOWN]
     audit = ("clean" if row["violations"] == 0 else amount(int(row["violations"]), "violation")) if stored else ""
-    name = row["run_id"] if stored else f"({row['state']}, nothing kept)"
+    name = row["run_id"] if stored else f"({row['state']}, nothing saved)"
     note = (row["note"] or "") + (" [older version]" if row["stale"] else "")
     made = f"{row['created_at']:%Y-%m-%d %H:%M}"
     return name, f"{row['scenario_name']}{version}", row["policy"], row["seed"], *numbers, audit, made, note
@@ -82,7 +82,7 @@ def _export(store: Store, options: Namespace) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Choose another place") from error
+        raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Choose another path") from error
     _tell(
         options, {"file": str(path), "bytes": len(content)}, f"{amount(len(options.run_ids), 'run')} written to {path}"
     )
@@ -96,7 +96,9 @@ def _import(store: Store, options: Namespace) -> None:
         raise InputError(f"file {path}", f"cannot be read ({error.strerror})", "Check the path") from error
     report = store.import_runs(content)
     _tell(
-        options, asdict(report), f"{amount(len(report.added), 'run')} taken in, {len(report.known)} were here already"
+        options,
+        asdict(report),
+        f"{amount(len(report.added), 'run')} imported, {len(report.known):,} already in the store",
     )
 
 
@@ -105,7 +107,7 @@ def _delete(store: Store, options: Namespace) -> None:
         store.run_info(run_id)  # says so when there is none
     store.delete_runs(options.run_ids)
     _tell(
-        options, {"deleted": options.run_ids}, f"{amount(len(options.run_ids), 'run')} deleted; undo with: runs restore"
+        options, {"deleted": options.run_ids}, f"{amount(len(options.run_ids), 'run')} deleted; to undo: runs restore"
     )
 
 

@@ -26,9 +26,9 @@ def run(options: Namespace) -> int:
 
 def _made(options: Namespace) -> Scenario:
     if (options.file is None) == (options.generate is None):
-        raise InputError("scenario", "needs either a FILE or --generate KIND", "Give one of them")
+        raise InputError("scenario", "needs either FILE or --generate KIND", "Give one of them")
     if options.generate is None:
         if options.param:
-            raise InputError("--param", "is for --generate only", "Leave it out")
+            raise InputError("--param", "is only for --generate", "Leave it out")
         return load(options.file)
     return drawn_scenario({"kind": options.generate, **parse_params(options.param)}, options.seed)

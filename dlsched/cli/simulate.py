@@ -109,13 +109,17 @@ def with_nodes(cluster: Cluster, nodes: int | None, gpus: int | None) -> Cluster
     Raises
     ------
     InputError
-        If only one of the two is given and the cluster has nodes of several kinds, or a number is out of range.
+        If only one of the two is given and the cluster has several node types, or a number is out of range.
     """
     if nodes is None and gpus is None:
         return cluster
     both = nodes is not None and gpus is not None
     if not both and len(cluster.pools) != 1:
-        raise InputError("--nodes and --gpus-per-node", "the cluster has nodes of several kinds", "Give both")
+        raise InputError(
+            "--nodes and --gpus-per-node",
+            "only one of them is given, but the cluster has several node types",
+            "Give both",
+        )
     kept = {} if both else dict(cluster.pools[0])
     if nodes is not None:
         kept["count"] = nodes
@@ -144,14 +148,14 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     clear_line()
     cluster, read, cut = done.prepared.scenario.cluster, done.read, done.prepared.oversize
     label = registry.find(done.policy).label
-    fixed = f"{amount(cluster.num_nodes, 'node')}, {cluster.num_gpus} GPUs"
-    size = amount(cluster.slots, "free slot") if cluster.free_slots else fixed
+    fixed = f"{amount(cluster.num_nodes, 'node')}, {cluster.num_gpus:,} GPUs"
+    size = f"up to {amount(cluster.slots, 'rented machine')}" if cluster.free_slots else fixed
     print(f"{printable(done.scenario.name)}: {label} on {size}")
     print(
         f"read {read['rows']:,} rows: kept {read['kept']:,}, repaired {read['repaired']:,}, dropped {read['dropped']:,}"
     )
     if any(cut.values()):
-        print(f"jobs that can never fit: {cut['dropped']:,} dropped, {cut['capped']:,} capped")
+        print(f"jobs that are too large: {cut['dropped']:,} dropped, {cut['capped']:,} reduced")
     remark = registry.find(done.policy).remark_on(dict(done.params), done.prepared.scenario)
     if remark:
         print(f"note: {remark}")
@@ -160,4 +164,4 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     for line in answer["audit"]:
         print(f"  {printable(line)}")
     if "run_id" in answer:
-        print(f"kept as run {answer['run_id']}")
+        print(f"saved as run {answer['run_id']}")

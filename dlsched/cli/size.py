@@ -41,7 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--types",
         dest="ranges",
         metavar="A=N:M,B=N:M",
-        help="VM types that vary, from N to M nodes; nodes=N:M for all (up to four times today's)",
+        help="machine types to vary, from N to M nodes; nodes=N:M for all of them (default: up to four times today's "
+        "nodes)",
     )
     flags = {"lack_percent": "%", "headroom": "", "most_runs": "N"}
     add_flags(parser, SizeSpec, flags, lack_percent="lack")
@@ -67,7 +68,7 @@ def _range(text: str) -> dict[str, Any]:
     name, equals, counts = text.rpartition("=")
     least, colon, most = counts.partition(":")
     if not (equals and colon and name.strip() and least.strip().isdecimal() and most.strip().isdecimal()):
-        raise InputError(f"--types {text}", "is not of the form TYPE=LEAST:MOST", "Write it as in --types nodes=4:20")
+        raise InputError(f"--types {text}", "is not of the form TYPE=FROM:TO", "Write it as in --types nodes=4:20")
     key = name.strip()
     return {"key": key if key == "nodes" else f"nodes.{key}", "least": int(least), "most": int(most)}
 

@@ -52,14 +52,16 @@ def run(options: Namespace) -> int:
     print_json(answers if isinstance(given, list) else answers[0])
     bad = sum("error" in one for one in answers)
     if bad:
-        print(f"dlsched: {bad} of {len(answers)} instances are bad, see their error", file=sys.stderr)
+        print(
+            f"dlsched: {bad} of {len(answers)} instances cannot be solved: see the field error of each", file=sys.stderr
+        )
     return 2 if bad else 0
 
 
 def answer(solver: Solver, instance: Any) -> Mapping[str, Any]:
     """Return the answer to one instance, or its error."""
     if not isinstance(instance, dict):
-        return {"error": f"an instance is a JSON object, got {type(instance).__name__}"}
+        return {"error": f"an instance must be a JSON object, got {type(instance).__name__}"}
     try:
         return solver(instance)
     except DlschedError as error:

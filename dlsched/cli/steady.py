@@ -18,10 +18,12 @@ from dlsched.wording.formats import amount, show_interval
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the flags."""
-    parser.add_argument("file", metavar="SPEC", nargs="?", help="JSON file with the experiment; options go before it")
-    parser.add_argument("--policies", type=names, metavar="A,B", dest="keys", help="policies, as listed by: policies")
+    parser.add_argument("file", metavar="SPEC", nargs="?", help="JSON file with the experiment; put options before it")
+    parser.add_argument(
+        "--policies", type=names, metavar="A,B", dest="keys", help="policy keys; the command policies lists them"
+    )
     parser.add_argument("--loads", type=numbers, metavar="X,Y", help="loads, each above 0 and below 1")
-    parser.add_argument("--nodes", type=whole(1), metavar="N", help="nodes of one GPU (100)")
+    parser.add_argument("--nodes", type=whole(1), metavar="N", help="number of nodes with one GPU each (default: 100)")
     add_flags(parser, SteadySpec, {"most_jobs": "N", "target": "T", "seed": "S"}, most_jobs="jobs_most")
     add_json(parser)
 
@@ -54,7 +56,9 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"file {path}", f"cannot be read ({error.strerror})", "Check the path") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"file {path}", f"is not JSON ({error})", "Write one object, or use the options") from error
+        raise InputError(
+            f"file {path}", f"is not JSON ({error})", "Write one JSON object, or use the options"
+        ) from error
     if not isinstance(spec, dict):
         raise InputError(f"file {path}", f"must hold one JSON object, got {type(spec).__name__}", "Correct it")
     return spec
@@ -65,7 +69,7 @@ def _show(answer: SteadyAnswer) -> None:
     print(f"Turnaround time, hours, {amount(stream.nodes, 'node')}, seed {answer.spec.seed}; ± is the 95% interval")
     print_table(("load", "policy", "mean", "p95", "jobs", "state"), [_row(point) for point in answer.points])
     if answer.pairs:
-        print("\nDifference on the same jobs, hours")
+        print("\nDifference on the same jobs in hours")
         print_table(("load", "policy", "against", "difference"), [_difference(pair) for pair in answer.pairs])
     print(answer.audited)
 
@@ -75,10 +79,10 @@ def _row(point: SteadyPoint) -> tuple[str, ...]:
     if point.response_h is not None:
         mean = show_interval("number", point.response_h.mean, point.response_h.half_width)
         p95 = f"{point.p95_h:.0f}"
-    chunk = f", {amount(point.params['chunk'], 'node')} a chunk" if point.chunks_tried else ""
+    chunk = f", {amount(point.params['chunk'], 'node')} per chunk" if point.chunks_tried else ""
     return (f"{point.load:g}", point.label + chunk, mean, p95, f"{point.jobs_simulated:,}", point.words)
 
 
 def _difference(pair: Pair) -> tuple[str, ...]:
     change = show_interval("number", pair.difference_h.mean, pair.difference_h.half_width, signed=True)
-    return (f"{pair.load:g}", pair.label, pair.other, change if pair.tells_apart else "not distinguishable")
+    return (f"{pair.load:g}", pair.label, pair.other, change if pair.tells_apart else "about the same")

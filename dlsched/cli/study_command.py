@@ -109,7 +109,7 @@ def opened(options: Namespace) -> Iterator[Executor | None]:
     """
     dask, processes = getattr(options, "dask", None), getattr(options, "processes", None)
     if dask is not None and processes is not None:
-        why = f"cannot go with --processes {processes}: a cluster has workers of its own"
+        why = f"cannot be combined with --processes {processes}: the Dask cluster has its own workers"
         raise InputError(f"--dask {dask}", why, "Give one of them")
     if processes == 1:
         yield None

@@ -58,16 +58,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUES",
-        help="what varies: nodes=4,8,16 or demand=0.8:1.2:5 (from, to, how many); twice for two; ? lists the keys",
+        help="what to vary: nodes=4,8,16 or demand=0.8:1.2:5 (from, to, number of values); give it twice for two "
+        "ranges; ? lists the keys",
     )
     parser.add_argument(
-        "--one-at-a-time", action="store_true", help="each value by itself beside the scenario as it is"
+        "--one-at-a-time", action="store_true", help="change one value at a time, all others as in the scenario"
     )
     add_flags(parser, SweepSpec, {"policies": "A,B", "reference": "A", "metrics": "A,B"})
     parser.set_defaults(metrics=METRICS)
     add_futures(parser, varies=False)
     add_keep_numbers(parser)
-    add_csv(parser, "a line for each run")
+    add_csv(parser, "one line per run")
     add_compute_options(parser)
     add_json(parser)
 
@@ -122,7 +123,10 @@ def _axis(text: str) -> dict[str, Any]:
 
 def _show_factors(scenario: Scenario) -> None:
     rows = [(factor.key, factor.unit or factor.kind, factor.help) for factor in factors_for(scenario)]
-    print_table(("key", "value", "what"), [*rows, ("POLICY.PARAMETER", "", "A parameter of a policy; see: policies")])
+    print_table(
+        ("key", "value", "what"),
+        [*rows, ("POLICY.PARAMETER", "", "a parameter of a policy; the command policies lists them")],
+    )
 
 
 def _show(swept: Swept, caveats: Sequence[Caveat]) -> None:
@@ -140,21 +144,21 @@ def _show(swept: Swept, caveats: Sequence[Caveat]) -> None:
             _show_regret(sweep, metrics[0])
         _show_frontier(sweep, metrics)
     if is_paired(metrics):
-        print(f"\nGain and additional jobs: over {sweep.labels[sweep.reference]}. {MEASURES['gain'].tooltip}")
+        print(f"\nGain and additional jobs: compared with {sweep.labels[sweep.reference]}. {MEASURES['gain'].tooltip}")
     if words := unequal_words(sweep):
         print(printable(words))
 
 
 def _show_cells(sweep: Sweep, metrics: list[str]) -> None:
     others = len(sweep.policies) > 1
-    against = (f"{MEASURES[metrics[0]].label} against {sweep.labels[sweep.reference]}",) if others else ()
+    against = (f"{MEASURES[metrics[0]].label} vs. {sweep.labels[sweep.reference]}",) if others else ()
     header = (*(axis.key for axis in sweep.axes), "policy", *(MEASURES[key].label for key in metrics), *against)
     rows = []
     for point, values in enumerate(sweep.points):
         for policy in sweep.policies:
             numbers = [_number(sweep, point, policy, key) for key in metrics]
             difference = (_against(sweep, point, policy, metrics[0]),) if others else ()
-            at = [shown(value) or "as it is" for value in values]
+            at = [shown(value) or "unchanged" for value in values]
             rows.append((*at, sweep.labels[policy], *numbers, *difference))
     print_table(header, rows)
 
@@ -172,7 +176,7 @@ def _against(sweep: Sweep, point: int, policy: str, metric: str) -> str:
 
 def _show_regret(sweep: Sweep, metric: str) -> None:
     kpi = MEASURES[metric]
-    print(f"\nRegret: {kpi.label}, loss to the best policy of each point; * has the smallest worst loss")
+    print(f"\nRegret in {kpi.label}: the gap to the best policy at each point; * marks the least regret")
     header = ("policy", *(point_words(sweep, point) for point in range(len(sweep.points))), "worst")
     print_table(header, [_regret_row(sweep, found, metric) for found in regrets(sweep, metric)])
 
@@ -204,7 +208,7 @@ def _show_frontier(sweep: Sweep, metrics: list[str]) -> None:
         names = [f"{sweep.labels[one.policy]} at {printable(point_words(sweep, one.point))}" for one in kept]
         if names:
             both = f"{MEASURES[cost].label} and {MEASURES[service].label}"
-            print(f"\nNot dominated in {both}: {listed(names)}")
+            print(f"\nBest trade-offs of {both}: {listed(names)}")
 
 
 def _offers(sweep: Sweep) -> list[tuple[int, ...]]:

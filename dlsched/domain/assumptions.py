@@ -1,4 +1,4 @@
-"""What a scenario takes for granted where its data did not say: the rule in words, what it is about, since when."""
+"""What a scenario assumes where its data did not say: the rule in words, what it is about, since when."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LEADS: dict[Kind, str] = {
     "speed-curve": "speed curve",
     "varied": "varied",
 }
-"""How the words of a kind begin."""
-FILLED: dict[Kind, str] = {
-    "due-dates": "due = ",
-    "lateness-costs": "an hour late costs ",
-    "priorities": "priority: ",
-    "users": "users: ",
+"""How the words of a kind start."""
+FILLED: dict[Kind, tuple[str, ...]] = {
+    "due-dates": ("due dates: ", "due = "),
+    "lateness-costs": ("cost of lateness: ", "an hour late costs "),
+    "priorities": ("priority: ",),
+    "users": ("users: ",),
 }
-"""How the text of a rule begins that filled a column of the jobs."""
+"""How the text of a rule starts that filled a column of the jobs; the second one in older scenarios."""
 
 
 class Assumption(FrozenModel):
@@ -65,7 +65,7 @@ class Assumption(FrozenModel):
 
     @property
     def is_example_price(self) -> bool:
-        """Whether it says that prices are examples, which nobody typed or quoted."""
+        """Whether it says that prices are examples, which were neither typed nor quoted."""
         return self.kind == "example-price" or (self.kind == "list-prices" and EXAMPLE_PRICE in self.text)
 
     @property
@@ -92,7 +92,7 @@ def stated(*given: str | Assumption) -> tuple[Assumption, ...]:
 
 def rule_of(text: str) -> Assumption:
     """Return a rule that was followed, of the kind of the column that it filled."""
-    filled = next((kind for kind, lead in FILLED.items() if text.startswith(lead)), None)
+    filled = next((kind for kind, leads in FILLED.items() if text.startswith(leads)), None)
     return Assumption(kind=filled or "rule", text=text)
 
 

@@ -25,12 +25,12 @@ class VmType(FrozenModel):
     """A machine type. CPUs, memory or disk of None means they are not modelled (never the limit)."""
 
     name: str = Field(min_length=1, max_length=80, description="Name of the machine type.")
-    gpu_type: str = Field("GPU", max_length=80, description="GPU type; jobs with a GPU constraint look at this.")
-    gpus: int = Field(8, ge=0, le=1024, description="GPUs of one node.")
-    cpus: float | None = Field(None, ge=0, description="CPU cores of one node; empty = not a limit.")
-    mem_gib: float | None = Field(None, ge=0, description="Memory of one node in GiB; empty = not a limit.")
-    disk_gib: float | None = Field(None, ge=0, description="Disk of one node in GiB; empty = not a limit.")
-    usd_per_h: float | None = Field(None, ge=0, description="Price of one node in $/h; empty = no price set.")
+    gpu_type: str = Field("GPU", max_length=80, description="GPU type, matched with the GPU types a job accepts.")
+    gpus: int = Field(8, ge=0, le=1024, description="GPUs per node.")
+    cpus: float | None = Field(None, ge=0, description="CPU cores per node; empty = no limit.")
+    mem_gib: float | None = Field(None, ge=0, description="Memory per node in GiB; empty = no limit.")
+    disk_gib: float | None = Field(None, ge=0, description="Disk per node in GiB; empty = no limit.")
+    usd_per_h: float | None = Field(None, ge=0, description="Price per node in $/h; empty = no price.")
     speed: float = Field(1.0, gt=0, description="Speed of one GPU relative to the GPU the trace was recorded on.")
 
     @model_serializer(mode="wrap")
@@ -45,8 +45,8 @@ class Pool(FrozenModel):
 
     vm: VmType
     count: int = Field(ge=0, le=100_000, description="Number of nodes.")
-    partition: str = Field("", max_length=80, description="Exclusive partition; empty = open to every job.")
-    owned: bool = Field(True, description="Owned (up for the whole run) or rented.")
+    partition: str = Field("", max_length=80, description="Exclusive partition; empty = open to all jobs.")
+    owned: bool = Field(True, description="Owned (always on) or rented.")
 
 
 class Absence(FrozenModel):
@@ -56,11 +56,11 @@ class Absence(FrozenModel):
     planned absences ahead; unplanned ones (failures) come as a surprise.
     """
 
-    node: int = Field(ge=0, description="Node number, counted through the pools from 0.")
-    start_s: float = Field(0.0, ge=0, description="From, seconds.")
-    end_s: float | None = Field(None, description="Until, seconds; empty = for good.")
-    cause: Literal["arrives", "leaves", "maintenance", "fails"] = Field("fails", description="Why the node is away.")
-    billed: bool = Field(False, description="Whether the node is paid for while away.")
+    node: int = Field(ge=0, description="Node number, counted from 0 across all node types.")
+    start_s: float = Field(0.0, ge=0, description="Start in seconds.")
+    end_s: float | None = Field(None, description="End in seconds; empty = permanently.")
+    cause: Literal["arrives", "leaves", "maintenance", "fails"] = Field("fails", description="Why the node is down.")
+    billed: bool = Field(False, description="Whether the node is paid for while it is down.")
 
     @property
     def planned(self) -> bool:
@@ -83,8 +83,10 @@ class Cluster(FrozenModel):
     """Either ``pools`` of fixed nodes, or ``slots`` free slots with a ``catalogue`` of VM types."""
 
     pools: tuple[Pool, ...] = ()
-    slots: int = Field(0, ge=0, le=100_000, description="Free slots: nodes whose VM type the policy chooses.")
-    catalogue: tuple[VmType, ...] = Field((), description="VM types a policy may put on a free slot.")
+    slots: int = Field(
+        0, ge=0, le=100_000, description="Rented machines, at most: the policy chooses their machine types."
+    )
+    catalogue: tuple[VmType, ...] = Field((), description="Machine types that a policy may rent.")
     absences: tuple[Absence, ...] = ()
 
     @model_validator(mode="after")
@@ -92,17 +94,17 @@ class Cluster(FrozenModel):
         if self.num_nodes == 0:
             raise ValueError("a cluster needs at least one node")
         if self.slots and self.pools:
-            raise ValueError("a cluster has fixed pools or free slots, not both")
+            raise ValueError("a cluster has either owned nodes (pools) or rented machines (slots), not both")
         if self.slots and not self.catalogue:
-            raise ValueError("free slots need a catalogue of VM types")
+            raise ValueError("rented machines (slots) need a catalogue of machine types")
         for kinds in ([p.vm for p in self.pools], list(self.catalogue)):
             by_name: dict[str, VmType] = {}
             for vm in kinds:
                 if by_name.setdefault(vm.name, vm) != vm:
-                    raise ValueError(f"two different VM types are called {vm.name!r}")
+                    raise ValueError(f"two different machine types are called {vm.name!r}")
         beyond = [a.node for a in self.absences if a.node >= self.num_nodes]
         if beyond:
-            raise ValueError(f"an absence names node {beyond[0]}, the last node is {self.num_nodes - 1}")
+            raise ValueError(f"an absence names node {beyond[0]}, but the last node is {self.num_nodes - 1}")
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

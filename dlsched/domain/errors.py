@@ -75,7 +75,7 @@ def from_validation(what: str, error: ValidationError) -> InputError:
     given = first.get("input")
     value = "" if isinstance(given, (dict, list, tuple)) else f", got {given!r:.80}"
     message = first["msg"].removeprefix("Value error, ")
-    more = f" ({len(error.errors()) - 1} more like it)" if len(error.errors()) > 1 else ""
+    more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
     return InputError(f"{what}, {where}" if where else what, f"{message}{value}{more}", "Correct the value")
 
 

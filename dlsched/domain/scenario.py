@@ -33,19 +33,20 @@ class SpeedSpec(FrozenModel):
 
     kind: Literal["rigid", "scaling", "table", "parameter-server"] = Field(
         "rigid",
-        description="Fixed width, a scaling law, a table of run times by GPU type and GPUs, or the times of a training "
-        "step with parameter servers.",
+        description="Fixed GPU count (rigid), a scaling law, a table of run times by GPU type and number of GPUs, or "
+        "training-step times with parameter servers.",
     )
     efficiency: float = Field(
-        0.8, gt=0.5, le=1, description="Share of the ideal gain kept at each doubling of workers."
+        0.8, gt=0.5, le=1, description="Share of the ideal speed-up that each doubling of the workers achieves."
     )
     max_factor: float = Field(
-        4.0, ge=1, le=64, description="Largest width as a multiple of the request, where a job states none."
+        4.0, ge=1, le=64, description="Most workers as a multiple of the request, for jobs that state no maximum."
     )
     updates: Literal["sync", "async"] = Field(
-        "sync", description="Parameter servers: all workers make one step together (sync) or each its own (async)."
+        "sync",
+        description="Parameter servers: all workers make each step together (sync), or each worker on its own (async).",
     )
-    times: TimeTable | None = Field(None, description="Run times by profile, GPU type and GPUs.")
+    times: TimeTable | None = Field(None, description="Run times by profile, GPU type and number of GPUs.")
 
     @model_serializer(mode="wrap")
     def _without_updates(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -56,7 +57,7 @@ class SpeedSpec(FrozenModel):
     @model_validator(mode="after")
     def _has_times(self) -> Self:
         if self.kind == "table" and self.times is None:
-            raise ValueError("a speed by table needs the run times")
+            raise ValueError("the speed model table needs run times")
         return self
 
 
@@ -69,7 +70,7 @@ class SimulationRules(FrozenModel):
     oversize: Literal["refuse", "drop", "cap"] = Field(
         "refuse",
         title="Jobs too large for the cluster",
-        description="Jobs that can never fit: refuse the run, drop them, or cap their GPUs.",
+        description="Jobs that can never fit: refuse the run, drop them, or reduce their GPUs (cap).",
     )
     restart_s: float = Field(
         0.0,
@@ -90,7 +91,7 @@ class SimulationRules(FrozenModel):
         le=604_800,
         title="Time between checkpoints",
         json_schema_extra={"unit": "s"},
-        description="Time between checkpoints; a node failure loses work since the last. 0 = nothing is lost.",
+        description="Time between checkpoints; a node failure loses the work since the last one. 0 = nothing is lost.",
     )
     estimate_error: float = Field(
         0.0,
@@ -129,14 +130,14 @@ class SimulationRules(FrozenModel):
         ge=0,
         title="Cost of each rejected job",
         json_schema_extra={"unit": "$"},
-        description="Cost of turning a job away.",
+        description="Cost of a rejected job.",
     )
     utility_unit_s: float = Field(
         3600.0,
         gt=0,
         title="Value decays per",
         json_schema_extra={"unit": "s"},
-        description="Unit of time of the utility function.",
+        description="Time unit of the utility function.",
     )
     utility_clock: Literal["elapsed", "slots"] = Field(
         "elapsed", title="Value decays with", description="Elapsed time, or last slot used minus arrival slot."
@@ -153,7 +154,7 @@ class SimulationRules(FrozenModel):
         gt=0,
         title="Stop the simulation after",
         json_schema_extra={"unit": "s"},
-        description="Stop the run at this time; empty = run until all is done.",
+        description="Stop the run at this time; empty = run until all jobs are done.",
     )
 
 

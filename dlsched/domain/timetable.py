@@ -78,7 +78,7 @@ class TimeTable(FrozenModel):
 def _check_row(profile: str, gpu_type: str, row: Row) -> None:
     where = f"profile {profile!r:.80} on {gpu_type!r:.80}"
     if not 1 <= len(row) <= MOST_GPUS:
-        raise ValueError(f"{where} has {len(row)} times, it needs 1 to {MOST_GPUS:,}: for 1, 2, ... GPUs")
+        raise ValueError(f"{where} has {len(row)} times, but needs 1 to {MOST_GPUS:,}: for 1, 2, ... GPUs")
     for gpus, seconds in enumerate(row, start=1):
         if not (seconds > 0 and math.isfinite(seconds)):
             raise ValueError(f"{where} with {gpus} GPUs: the time must be above 0, got {seconds:g}")

@@ -351,7 +351,7 @@ def _check(columns: Mapping[str, Any]) -> None:
         if name in columns:
             _first_bad(columns, name, ~np.isinf(columns[name]), "must be finite or empty")
     asks = sum(columns.get(f"{resource}_per_worker", 0) for resource in RESOURCES)
-    _first_bad(columns, "gpus_per_worker", asks > 0, "a job must ask for GPUs, CPUs or memory")
+    _first_bad(columns, "gpus_per_worker", asks > 0, "a job must request GPUs, CPUs or memory")
     _check_widths(columns)
     _check_servers(columns)
 

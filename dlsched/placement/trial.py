@@ -132,7 +132,9 @@ class TrialPlacer:
     def open(self, node: int, vm_name: str) -> None:
         """Put a VM type on an empty slot of the trial; PlanError when the slot has one."""
         if self.site.capacity[node].any():
-            raise PlanError(f"At {self.now_s:g} s: slot {node} has a VM already, {vm_name!r} cannot be opened on it.")
+            raise PlanError(
+                f"At {self.now_s:g} s: slot {node} already has a machine, so {vm_name!r} cannot be opened on it."
+            )
         self.site = self.site.with_vms({node: vm_name})
         self.free[node] = vm_capacity(self.site.vm_named(vm_name))
 
@@ -165,7 +167,7 @@ class TrialPlacer:
         used = capacity - self.free[share.node, resource] + asked
         away = " (it is down)" if capacity > 0 and not self.free[share.node].any() else ""
         return (
-            f"At {self.now_s:g} s: job {self.site.asks.job_id[row]!r} asks for {asked:g} {RESOURCE_WORDS[resource]} "
+            f"At {self.now_s:g} s: job {self.site.asks.job_id[row]!r} requests {asked:g} {RESOURCE_WORDS[resource]} "
             f"on node {share.node}{away}, which would use {used:g} of {capacity:g}."
         )
 

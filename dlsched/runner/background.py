@@ -290,7 +290,7 @@ class Runner:
         except Exception as error:
             log.exception("Result of %s was not kept", item.name, exc_info=error)
             with self._lock:
-                self._end(item, TaskState.FAILED, f"Computed, but not kept: {error}")
+                self._end(item, TaskState.FAILED, f"Computed, but not saved: {error}")
             return
         item.state = TaskState.STORED
 
@@ -326,7 +326,7 @@ class Runner:
         share, text, eta_s = 0.0, item.message, None
         if item.state is TaskState.QUEUED:
             ahead = places.get(item.id, 0)
-            text, eta_s = f"Waiting, {ahead} before it" if ahead else "Waiting", item.guess_s
+            text, eta_s = f"Waiting, {ahead:,} ahead of it" if ahead else "Waiting", item.guess_s
         elif item.state is TaskState.RUNNING:
             share, text = read_progress(self._folder, item.id)
             text, eta_s = text or "Starting a worker", self._seconds_left(item, share)

@@ -22,7 +22,7 @@ from dlsched.wording.formats import amount
 CONNECT_S = 10.0
 GONE_S = 30.0
 """A worker that a supervisor starts anew is back within seconds; without any for so long, nobody is coming."""
-_HOW = "Start some with: dask worker {} --nworkers -1 --nthreads 1"
+_HOW = "Start workers with: dask worker {} --nworkers -1 --nthreads 1"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class DaskCluster:
         self._executor = client.get_executor(pure=False)
         self._pending: set[Future[Any]] = set()
         self._alone_since_s: float | None = None
-        self._lost = ("ended, or the connection to it did", "Start it, and ask again")
+        self._lost = ("has ended, or the connection to it was lost", "Start it and run again")
         self._is_lost = False
         self.in_flight = 2 * width  # the next task is there when one is done; all others wait here
 
@@ -77,7 +77,7 @@ class DaskCluster:
             is_answer, content = pickle.loads(future.result())
         except KilledWorker as error:
             died = amount(error.allowed_failures + 1, "Dask worker")
-            why = f"{died} died computing this, and as many at the first try, probably for lack of memory"
+            why = f"{died} died while computing this, as many as at the first attempt, probably for lack of memory"
             raise WorkerDied(f"{why}. Their logs say more.") from error
         except CancelledError as error:
             raise self._gone() from error
@@ -93,7 +93,7 @@ class DaskCluster:
         try:
             is_alone = not self._client.nthreads()
         except Exception as error:  # whatever it is, the scheduler did not answer
-            self._give_up(f"does not answer any more ({type(error).__name__})", self._lost[1])
+            self._give_up(f"no longer answers ({type(error).__name__})", self._lost[1])
             return
         now_s = time.monotonic()
         if not is_alone:
@@ -162,7 +162,7 @@ def _checked(client: Any, address: str) -> int:
     threads, ours = client.nthreads(), identity()
     for worker, theirs in client.run(identity, on_error="return").items():
         if isinstance(theirs, Exception):
-            why, do = f"cannot load dlsched ({theirs})", "Install it there and start the worker again"
+            why, do = f"cannot load dlsched ({theirs})", "Install dlsched there and restart the worker"
             raise InputError(f"Dask worker {worker}", why, do)
         check_worker(worker, threads.get(worker, 1), theirs, ours)
     return len(threads)

@@ -51,12 +51,12 @@ def check_worker(name: str, threads: int, theirs: Mapping[str, str], ours: Mappi
         What :func:`identity` says there and here.
     """
     if threads != 1:
-        do = f"Start it with --nthreads 1, and --nworkers {threads} for as many processes"
-        raise InputError(f"Dask worker {name}", f"must compute one run at a time, got {threads} threads", do)
+        do = f"Start it with --nthreads 1 --nworkers {threads} for the same number of processes"
+        raise InputError(f"Dask worker {name}", f"must run with one thread, got {threads} threads", do)
     for part, wanted in ours.items():
         if theirs.get(part) != wanted:
-            why = f"has {part} {theirs.get(part, 'none')}, here it is {wanted}: answers could differ"
-            raise InputError(f"Dask worker {name}", why, "Install the same there and start the worker again")
+            why = f"has {part} {theirs.get(part, 'none')}, this machine has {wanted}: answers could differ"
+            raise InputError(f"Dask worker {name}", why, "Install the same version there and restart the worker")
 
 
 def answer(order: bytes, asker: Mapping[str, str]) -> bytes:

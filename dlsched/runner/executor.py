@@ -59,7 +59,7 @@ class Processes:
         try:
             return future.result()
         except BrokenProcessPool as error:
-            raise WorkerDied("The worker process died, probably for lack of memory.") from error
+            raise WorkerDied("The worker process died, probably because it ran out of memory.") from error
 
     def renew(self) -> None:
         """Start new processes; the pool of a dead one has ended the others."""

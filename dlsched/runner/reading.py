@@ -27,7 +27,9 @@ def read_upload(content: bytes, name: str, options: ReadOptions) -> TraceRead:
         with ProcessPoolExecutor(1, mp_context=spawn) as pool:
             return pool.submit(read_trace, content, name, options).result()
     except BrokenProcessPool:
-        raise InputError(f"file {name}", "reading it took more memory than there is", "Give a part of it") from None
+        raise InputError(
+            f"file {name}", "reading it needs more memory than is available", "Give a smaller part of it"
+        ) from None
 
 
 def is_quick(content: bytes) -> bool:

@@ -29,7 +29,7 @@ from dlsched.studies.registry import compute, find
 from dlsched.studies.simulation import simulate
 from dlsched.workload.studies.gpu_as_a_service import PROTOTYPE, gpuaas_scenario
 
-WARMING = "Preparing fast code, once"
+WARMING = "Compiling, first run only"
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,14 +42,16 @@ def _read_vms(world: World, plan: Plan, now_s: float) -> dict[int, int]:
     vms: dict[int, int] = {}
     for node, name in plan.vms.items():
         if not world.scenario.cluster.free_slots:
-            raise PlanError(f"At {now_s:g} s: the plan puts {name!r} on node {node}, but the nodes are fixed.")
+            raise PlanError(
+                f"At {now_s:g} s: the plan puts {name!r} on node {node}, but the nodes are owned, not rented."
+            )
         if not 0 <= node < len(world.nodes.vm):
-            raise PlanError(f"At {now_s:g} s: there is no slot {node}, the last is {len(world.nodes.vm) - 1}.")
+            raise PlanError(f"At {now_s:g} s: there is no slot {node}; the last one is {len(world.nodes.vm) - 1}.")
         if name is not None and name not in numbers:
             raise PlanError(f"At {now_s:g} s: VM type {name!r} is not in the catalogue: {', '.join(numbers)}.")
         number = -1 if name is None else numbers[name]
         if number >= 0 and not world.nodes.up[node]:
-            raise PlanError(f"At {now_s:g} s: slot {node} is away, {name!r} cannot be opened on it.")
+            raise PlanError(f"At {now_s:g} s: slot {node} is down, so {name!r} cannot be opened on it.")
         if number != world.nodes.vm[node]:
             vms[node] = number
     return vms
@@ -104,7 +106,7 @@ def _check_blocked(world: World, blocked: Mapping[int, tuple[float, ...]], todo:
     for row in (world.blocked.keys() | blocked.keys()) - set(todo):
         if row in world.held and blocked.get(row) != world.blocked.get(row):
             job = world.jobs.job_id[row]
-            raise PlanError(f"At {now_s:g} s: job {job!r} changes what it blocks without changing what it holds.")
+            raise PlanError(f"At {now_s:g} s: job {job!r} changes what it blocks without changing its allocation.")
 
 
 def _change_vms(world: World, trial: TrialPlacer, vms: Mapping[int, int]) -> None:
@@ -133,7 +135,9 @@ def _place(
                 raise PlanError(_no_room(world, trial, change, now_s))
             shares[change.row] = placed
     if trial.blocked is not None and (trial.free.sum(axis=0) < np.array(trial.blocked) - ROOM_TOLERANCE).any():
-        raise PlanError(f"At {now_s:g} s: jobs block {trial.blocked} more than they use, free are {trial.free.sum(0)}.")
+        raise PlanError(
+            f"At {now_s:g} s: jobs block {trial.blocked} more than they use, but only {trial.free.sum(0)} are free."
+        )
     return shares
 
 

@@ -29,7 +29,7 @@ class AllocationChange:
 def read_change(world: World, row: int, allocation: Allocation, now_s: float) -> AllocationChange:
     """Return the change an allocation asks for; PlanError when it makes no sense for this row now."""
     if not 0 <= row < world.event_queue.submitted:
-        raise PlanError(f"At {now_s:g} s: the plan names row {row}, of which nobody can know yet.")
+        raise PlanError(f"At {now_s:g} s: the plan names row {row}, which has not been submitted yet.")
     if not world.is_active(row):
         raise PlanError(f"At {now_s:g} s: the plan names job {world.jobs.job_id[row]!r}, which has ended.")
     if not allocation:
@@ -54,8 +54,8 @@ def _split(world: World, row: int, steps: Allocation, now_s: float) -> tuple[Ste
         start_s = now_s if step.start_s is None and number == 0 else step.start_s
         if start_s is None or start_s < last_s or (number > 0 and start_s == last_s):
             raise PlanError(
-                f"At {now_s:g} s: the steps of job {world.jobs.job_id[row]!r} must begin now or later, "
-                f"each after the one before; step {number + 1} begins at {step.start_s}."
+                f"At {now_s:g} s: the steps of job {world.jobs.job_id[row]!r} must start now or later, each after the "
+                f"one before; step {number + 1} starts at {step.start_s}."
             )
         last_s = start_s
     if steps[0].start_s is None or steps[0].start_s <= now_s + tolerance_s:
@@ -73,18 +73,18 @@ def _check_step(world: World, row: int, step: Step, now_s: float) -> None:
             raise PlanError(f"{job}: the shares hold {gang_width(step.shares)}, not {step.workers, step.servers}.")
         for share in step.shares:
             if not 0 <= share.node < len(world.nodes.vm):
-                raise PlanError(f"{job}: there is no node {share.node}, the last is {len(world.nodes.vm) - 1}.")
+                raise PlanError(f"{job}: there is no node {share.node}; the last one is {len(world.nodes.vm) - 1}.")
             if share.workers < 0 or share.servers < 0 or share.workers + share.servers == 0:
                 raise PlanError(f"{job}: a share of {share.workers} workers on node {share.node} holds nothing.")
         if len(step.shares) > 1 and len({share.node for share in step.shares}) < len(step.shares):
             raise PlanError(f"{job}: two shares on one node.")
     elif step.servers:
-        raise PlanError(f"{job}: a width brings the servers that go with it, name the shares of others.")
+        raise PlanError(f"{job}: a number of workers brings its own servers; name the shares for any other number.")
     if not world.speed.legal(row, step.workers, _servers(world, row, step)):
         smallest, largest = (limit[row] for limit in world.speed.limits())
         servers = _servers(world, row, step)
         beside = f" and {servers} servers" if servers else ""
-        raise PlanError(f"{job} cannot run with {step.workers} workers{beside}, legal are {smallest} to {largest}.")
+        raise PlanError(f"{job} cannot run with {step.workers} workers{beside}; allowed are {smallest} to {largest}.")
 
 
 def _servers(world: World, row: int, step: Step) -> int:

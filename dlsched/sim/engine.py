@@ -184,7 +184,9 @@ class _Engine:
             return
         tolerance_s = instant_s(now_s)
         if not now_s - tolerance_s <= wake_at_s < math.inf:
-            raise PlanError(f"At {now_s:g} s: the policy asks to be woken at {wake_at_s:g} s, which is not ahead.")
+            raise PlanError(
+                f"At {now_s:g} s: the policy asks to be woken at {wake_at_s:g} s, which is not in the future."
+            )
         self.event_queue.push(max(wake_at_s, now_s + 2 * tolerance_s), EventType.WAKE)
 
     def _close(self, end_s: float, *, stalled: bool) -> RunLog:

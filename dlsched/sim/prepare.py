@@ -37,7 +37,7 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
     jobs = scenario.workload
     if jobs.has_servers and scenario.cluster.free_slots:
         raise InputError(
-            "cluster", "has free VM slots, jobs with parameter servers need fixed nodes", "Choose pools of nodes"
+            "cluster", "has rented machines, but jobs with parameter servers need owned nodes", "Choose owned nodes"
         )
     fits = can_ever_fit(jobs, scenario.cluster, scenario.options.placement)
     if scenario.options.oversize == "refuse" and not fits.all():
@@ -66,8 +66,8 @@ def refuse_beyond_limits(scenario: Scenario) -> None:
     gang = f"{jobs.workers[row]} workers" + (f" and {servers} parameter servers" if servers else "")
     raise InputError(
         f"{len(rows)} job{'s' if len(rows) > 1 else ''} of {len(jobs)}",
-        f"would hold more than the user's limit for the whole job; the first is {jobs.job_id[row]!r} with {gang}",
-        "Set the option oversize to drop (leave them out) or cap (cut their width), raise the limit, or choose a "
+        f"would exceed the user's limit for the whole job; the first is {jobs.job_id[row]!r} with {gang}",
+        "Set the option oversize to drop (leave them out) or cap (reduce their workers), raise the limit, or choose a "
         "policy that picks workers and servers itself",
     )
 
@@ -131,11 +131,11 @@ def _refusal(scenario: Scenario, rows: Ints) -> InputError:
     widest = rows[int(np.argmax(jobs.gpus[rows]))]
     size = f"{cluster.num_nodes} {'slots' if cluster.free_slots else 'nodes'}"
     if cluster.num_gpus:
-        size += f" and {cluster.num_gpus} GPUs in all"
+        size += f" with {cluster.num_gpus:,} GPUs in total"
     number = f"{len(rows)} job{'s' if len(rows) > 1 else ''}"
     return InputError(
         f"{number} of {len(jobs)}",
         f"can never fit the cluster ({size}); the largest is {jobs.job_id[widest]!r} with {jobs.gpus[widest]:g} GPUs "
         f"in {jobs.workers[widest]} workers",
-        "Set the option oversize to drop (leave them out) or cap (cut their width), or enlarge the cluster",
+        "Set the option oversize to drop (leave them out) or cap (reduce their GPU count), or enlarge the cluster",
     )

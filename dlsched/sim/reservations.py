@@ -138,11 +138,11 @@ def _check_node_there(world: World, row: int, node: int, span_s: tuple[float, fl
     now_s, start_s, end_s = span_s
     allowed = world.room.site.allowed(row)
     if allowed is not None and not allowed[node]:
-        raise PlanError(f"At {now_s:g} s: job {world.jobs.job_id[row]!r} may not use node {node}, which it reserves.")
+        raise PlanError(f"At {now_s:g} s: job {world.jobs.job_id[row]!r} may not use node {node}, but reserves it.")
     if _is_away(world, node, start_s, end_s):
         raise PlanError(
             f"At {now_s:g} s: job {world.jobs.job_id[row]!r} reserves node {node} from {start_s:g} s to {end_s:g} s, "
-            "but the node is away in that time."
+            "but the node is down during that time."
         )
 
 

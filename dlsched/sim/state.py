@@ -63,7 +63,9 @@ class PolicyView:
             return rows
         if not -submitted <= rows.min() <= rows.max() < submitted:
             strange = rows[(rows < -submitted) | (rows >= submitted)][0]
-            raise PlanError(f"At {self.now_s:g} s: the policy asks about row {strange}, of which nobody can know yet.")
+            raise PlanError(
+                f"At {self.now_s:g} s: the policy asks about row {strange}, which has not been submitted yet."
+            )
         return np.where(rows < 0, rows + submitted, rows)
 
     def remaining(self, rows: Ints) -> Floats:

@@ -103,7 +103,7 @@ def mean_times(rows_s: Floats) -> ProfiledTimes:
     if len(bad):
         row, place = bad[0].tolist()
         why = f"must be 0 or more and finite, got {rows[row, place]:g}"
-        raise InputError(f"profiled row {row + 1}, {STATIONS[place]}_s", why, "Correct it, or leave the row out")
+        raise InputError(f"profiled row {row + 1}, {STATIONS[place]}_s", why, "Correct it or leave the row out")
     mean = rows.mean(axis=0)
     times = StepTimes(**{f"{name}_s": value for name, value in zip(STATIONS, mean.tolist(), strict=True)})
     return ProfiledTimes(times, _half_widths(rows, mean), len(rows))
@@ -134,11 +134,11 @@ def _checked(workers: Ints, rates: Floats) -> tuple[Ints, Floats]:
     for place, (count, rate) in enumerate(zip(counts.tolist(), rates.tolist(), strict=True), start=1):
         if not (1 <= count <= MOST_MEASURED_WORKERS and count == int(count)):
             why = f"must be a whole number from 1 to {MOST_MEASURED_WORKERS:,}, got {count:g}"
-            raise InputError(f"measurement {place}, workers", why, "Correct it, or leave the measurement out")
+            raise InputError(f"measurement {place}, workers", why, "Correct it or leave the measurement out")
         if not LEAST_PER_S <= rate <= MOST_PER_S:
             why = f"must be from {LEAST_PER_S:g} to {MOST_PER_S:,.0f} mini-batches/s, got {rate:g}"
-            raise InputError(f"measurement {place}, throughput", why, "Correct it, or leave the measurement out")
+            raise InputError(f"measurement {place}, throughput", why, "Correct it or leave the measurement out")
     if len(set(counts.tolist())) < 2:
         why = f"a fit needs 2 different numbers of workers, got {len(set(counts.tolist()))}"
-        raise InputError("measurements", why, f"Measure {ENOUGH} or more")
+        raise InputError("measurements", why, f"Measure at least {ENOUGH}")
     return counts.astype(np.int64), rates

@@ -179,17 +179,17 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = [*measured.findings]
     if PARTS.index("links") in parts:
-        notes.append("Throughput cannot tell uplink from downlink: both have the same time (our assumption)")
+        notes.append("Throughput does not separate uplink from downlink: both are assumed to take the same time")
     if network == "exact" and len(parts) == 3:
-        notes.append("The exact network treats links and server alike: which of them has which time is open")
+        notes.append("The exact network treats links and server alike, so which time belongs to which is open")
     zero = [name for place, name in enumerate(PARTS) if place not in parts]
     if zero:
-        notes.append(f"{' and '.join(zero).capitalize()} at 0: more would hardly make the fit better")
+        notes.append(f"{' and '.join(zero).capitalize()} at 0: a higher value would hardly improve the fit")
     if others:
         alike = "; ".join(" and ".join(PARTS[place] for place in other) for other in others)
-        notes.append(f"As good with other stations instead ({alike}): the times are not determined, the curve is")
+        notes.append(f"As good with other stations instead ({alike}): the curve is determined, the times are not")
     if len(measured) < ENOUGH:
-        notes.append(f"{len(measured)} numbers of workers are too few to judge a network: measure {ENOUGH} or more")
+        notes.append(f"{len(measured)} numbers of workers are too few to judge a network: measure at least {ENOUGH}")
     return tuple(notes)
 
 

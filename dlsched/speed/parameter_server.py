@@ -72,16 +72,16 @@ class ParameterServer:
             row = 0 if jobs.servers is None else int(np.flatnonzero(jobs.servers < 1)[0])
             raise InputError(
                 f"job {jobs.job_id[row]!r}",
-                "has no parameter servers, the speed model needs at least one",
-                "Fill the column servers, or take another speed model",
+                "has no parameter servers, but the speed model needs at least one",
+                "Fill in the column servers or choose another speed model",
             )
         rows = np.arange(len(jobs))
         idle = np.flatnonzero(~(terms.step_time_s(rows, jobs.workers, jobs.servers) > 0))
         if idle.size:
             raise InputError(
                 f"job {jobs.job_id[idle[0]]!r}",
-                "makes its steps in no time, the columns batch_s to server_overhead_s are empty or 0",
-                "Fill them, or take another speed model",
+                "has a step time of 0 s: the columns batch_s to server_overhead_s are empty or 0",
+                "Fill them in or choose another speed model",
             )
         return cls(jobs, terms, synchronous, speeds)
 

@@ -126,7 +126,7 @@ class Fits:
         """Return the model of a network; InputError when it has none."""
         found = next((model for model in self.models if model.network == network), None)
         if found is None:
-            why = self.refused.get(network, "there are no profiling rows of it")
+            why = self.refused.get(network, "has no profiling rows")
             raise InputError(f"network {network[:60]!r}", why, "Add profiling rows")
         return found
 

@@ -97,7 +97,9 @@ def _profiles(workload: Workload, table: TimeTable) -> Ints:
     """Return the row of the table of each job; InputError for the first job without one."""
     number = {profile: row for row, profile in enumerate(table.profiles)}
     if workload.profile is None:
-        raise InputError("workload", "has no column 'profile', which the time table needs", "Map or predict the times")
+        raise InputError(
+            "workload", "has no column 'profile', which the time table needs", "Map or predict the run times"
+        )
     found = np.array([number.get(name, -1) for name in workload.profile], dtype=np.int64)
     lost = np.flatnonzero(found < 0)
     if lost.size:

@@ -30,9 +30,9 @@ class Feature:
 FEATURES = (
     Feature("iterations", "iterations", "Training steps of the run: epochs x samples / batch size."),
     Feature("batch", "batch size", "Samples of one training step."),
-    Feature("gflops", "GFLOPS", "Nominal single-precision speed of one GPU, billions of operations per second."),
-    Feature("gpus", "GPUs", "GPUs the run held, all on one node."),
-    Feature("disk_s", "disk seconds", "Time to load a fixed set of files into a GPU's memory, seconds."),
+    Feature("gflops", "GFLOPS", "Nominal single-precision speed of one GPU in billions of operations per second."),
+    Feature("gpus", "GPUs", "GPUs used by the run, all on one node."),
+    Feature("disk_s", "disk seconds", "Seconds to load a fixed set of files into a GPU's memory."),
 )
 ITERATIONS, BATCH, GFLOPS, GPUS, DISK = range(5)
 

@@ -37,7 +37,7 @@ def connect(path: Path, read_only: bool) -> Any:
         When another process has it, it is no DuckDB file, or it cannot be opened.
     """
     if read_only and not path.exists():
-        raise StoreError(f"There is no store at {path}. Run something first, or give another file with --store.")
+        raise StoreError(f"There is no store at {path}. Save a run first, or give another file with --store.")
     try:
         if not read_only:
             path.parent.mkdir(parents=True, exist_ok=True)

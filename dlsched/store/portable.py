@@ -56,7 +56,7 @@ class Bundle:
 def export(cursor: Any, run_ids: Sequence[str]) -> bytes:
     """Return the runs and their scenarios as the bytes of a zip; StoreError when a run is not there."""
     if not run_ids:
-        raise StoreError("No run to export was named.")
+        raise StoreError("Name at least one run to export.")
     files: dict[str, bytes] = {}
     rows: dict[str, int] = {}
     entries = [_export_run(cursor, run_id, files, rows) for run_id in dict.fromkeys(run_ids)]
@@ -162,9 +162,9 @@ def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if _MANIFEST not in names:
-        raise _refuse(f"has no {_MANIFEST}: it was not made by Run > History > Export")
+        raise _refuse(f"has no {_MANIFEST}: it was not exported from Run > History")
     if len(set(names)) != len(names):
-        raise _refuse("has two files of one name")
+        raise _refuse("has two files with the same name")
     if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
         raise _refuse(f"unpacks to more than {MAX_UNPACKED_BYTES / 2**30:.0f} GiB")
     if archive.getinfo(_MANIFEST).file_size > MAX_MANIFEST_BYTES:
@@ -177,7 +177,7 @@ def _bounded(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     with archive.open(entry) as stream:
         data = stream.read(entry.file_size + 1)
     if len(data) != entry.file_size:
-        raise _refuse(f"states {entry.file_size} bytes, holds more or less", entry.filename[:80])
+        raise _refuse(f"states {entry.file_size} bytes, but has another size", entry.filename[:80])
     return data
 
 
@@ -188,23 +188,27 @@ def _manifest(data: bytes) -> Manifest:
         raise _refuse(f"is not JSON ({error})", _MANIFEST) from error
     version = raw.get("version") if isinstance(raw, dict) else None
     if isinstance(version, int) and version > VERSION:
-        raise InputError("import file", f"has format {version}, this dlsched knows {VERSION}", "Update dlsched")
+        raise InputError(
+            "import file",
+            f"has format {version}, but this version of dlsched reads only format {VERSION}",
+            "Update dlsched",
+        )
     return validated(Manifest, raw, _MANIFEST)
 
 
 def _same_files(manifest: Manifest, files: dict[str, bytes]) -> None:
     odd = sorted(set(manifest.files) ^ set(files))
     if odd:
-        raise _refuse("is in the manifest or in the file, not in both", odd[0][:80])
+        raise _refuse("must be both in the manifest and in the file", odd[0][:80])
     for name, entry in manifest.files.items():
         if sha256(files[name]).hexdigest() != entry.sha256:
-            raise _refuse("does not have the hash in the manifest: the file was changed or cut", name)
+            raise _refuse("does not match the hash in the manifest: the file was changed or truncated", name)
 
 
 def _parquet(name: str, manifest: Manifest, files: dict[str, bytes], schema: pa.Schema | None) -> pa.Table:
     """Read a Parquet file batch by batch, so that one that lies about its size stops early."""
     if name not in files:
-        raise _refuse("is named but not in the file", name)
+        raise _refuse("is listed but missing from the file", name)
     stated = manifest.files[name].rows
     try:
         source = pq.ParquetFile(io.BytesIO(files[name]))
@@ -244,7 +248,7 @@ def _scenario(entry: ScenarioEntry, manifest: Manifest, files: dict[str, bytes])
     except (KeyError, TypeError, ValueError, RecursionError, pa.ArrowException) as error:
         raise _refuse(f"is not complete ({str(error)[:200]})", what) from error
     if not agrees:
-        raise _refuse("does not have the content its hash says", what)
+        raise _refuse("does not match its hash", what)
     return scenario
 
 
@@ -256,7 +260,7 @@ def _run_tables(
         raise _refuse(f"needs scenario {entry.scenario_hash[:8]}, which is not in the file", what)
     key = run_key(entry.scenario_hash, entry.policy, entry.params, entry.seed, entry.code_version)
     if key != entry.run_key:
-        raise _refuse("does not have the key of its policy, parameters and seed", what)
+        raise _refuse("does not match the key of its policy, parameters and seed", what)
     return {name: _parquet(entry.tables[name], manifest, files, table_schema(name)) for name in TABLES}
 
 

@@ -158,8 +158,8 @@ def number(cursor: Any, run_id: str) -> int:
     row = one(cursor, "SELECT run_no FROM runs WHERE run_id = ? AND deleted_at IS NULL", [run_id])
     if row is None:
         raise StoreError(
-            f"Run {run_id[:12]} is not in this store. Ask its owner for the export file (Run > History), "
-            "or run its scenario again."
+            f"Run {run_id[:12]} is not in this store. Ask its owner for an export file and import it (Run > History), "
+            "or run the scenario again."
         )
     return int(row[0])
 

@@ -143,7 +143,7 @@ def version_of(cursor: Any) -> int:
         return 0
     row = one(cursor, "SELECT version FROM store_version") if "store_version" in tables else None
     if row is None:
-        raise StoreError("This DuckDB file belongs to another program: it has tables, but none of dlsched.")
+        raise StoreError("This DuckDB file belongs to another program: it has tables, but no dlsched tables.")
     return int(row[0])
 
 
@@ -159,7 +159,7 @@ def migrate(cursor: Any, steps: tuple[tuple[str, ...], ...] | None = None) -> in
     version = version_of(cursor)
     if version > len(steps):
         raise StoreError(
-            f"This store has format {version}, this version of dlsched knows formats up to {len(steps)}. "
+            f"This store has format {version}, but this version of dlsched reads formats up to {len(steps)} only. "
             "Update dlsched, or give another file with --store or DLSCHED_STORE."
         )
     for number in range(version, len(steps)):

@@ -66,7 +66,7 @@ class Store:
                 migrate(self._connection)
                 self.purge_deleted(KEEP_DELETED)
             elif version_of(self._connection) != len(STEPS):
-                raise StoreError(f"The store {self.path} is of another version. Open it once for writing to update it.")
+                raise StoreError(f"The store {self.path} has an older format. Open it once for writing to update it.")
         except duckdb.Error as error:
             raise StoreError(f"The store {self.path} is damaged: {error}") from error
 

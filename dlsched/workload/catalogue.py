@@ -24,12 +24,13 @@ class BundledPrices:
 
 EXAMPLES = BundledPrices(
     "Current example prices",
-    "Example machine types with example prices, close to list prices of their date. Not a quote: put in your own.",
+    "Example machine types with example prices, close to the list prices of their date. These are not quotes: enter "
+    "your own.",
     "vm_examples.csv",
 )
 PAPER = BundledPrices(
     "Path-relinking paper, 2022",
-    "The eight machine types of the path-relinking paper (Table 2). The two with * were made up by its authors.",
+    "The eight machine types of the path-relinking paper (Table 2). The two marked * were made up by its authors.",
     "vm_gpuaas_2022.csv",
 )
 PRICE_LISTS = (EXAMPLES, PAPER)
@@ -45,9 +46,9 @@ class SampleTrace:
 
 
 SAMPLES = (
-    SampleTrace("Campus", "2,000 jobs in 11 days: a course, research, some large jobs.", "samples/campus.csv"),
-    SampleTrace("Shared GPUs", "800 jobs in bursts, with shares of a GPU and GPU types.", "samples/shared-gpus.csv"),
-    SampleTrace("Slurm export", "300 lines of sacct, some of jobs that never started.", "samples/slurm-sacct.txt"),
+    SampleTrace("Campus", "2,000 jobs in 11 days: a course, research and some large jobs.", "samples/campus.csv"),
+    SampleTrace("Shared GPUs", "800 jobs in bursts, with shared GPUs and GPU types.", "samples/shared-gpus.csv"),
+    SampleTrace("Slurm export", "300 lines of sacct, including jobs that never started.", "samples/slurm-sacct.txt"),
 )
 
 
@@ -61,7 +62,9 @@ def data_path(name: str) -> Path:
     """
     path = _DATA / name
     if not path.is_file():
-        raise InputError(f"bundled file {name}", f"is not in {_DATA}", "Get the project folder again, with data/")
+        raise InputError(
+            f"bundled file {name}", f"is not in {_DATA}", "Download the project again, including the folder data/"
+        )
     return path
 
 

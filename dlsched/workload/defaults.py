@@ -35,7 +35,7 @@ def default_cluster(workload: Workload) -> Cluster:
         Without jobs, or when a job needs more than 100,000 nodes.
     """
     if not len(workload):
-        raise InputError("workload", "has no jobs, so no cluster fits it", "Choose a trace with jobs")
+        raise InputError("workload", "has no jobs, so no cluster can be chosen for it", "Choose a trace with jobs")
     pools = [_pool(workload, rows, gpu_type) for gpu_type, rows in _rows_by_type(workload).items()]
     return Cluster(pools=tuple(pools))
 
@@ -44,7 +44,7 @@ def describe_default(cluster: Cluster) -> Assumption:
     """Return the assumption behind a default cluster: what it is, and the rule it follows."""
     parts = ", ".join(f"{pool.count} x {pool.vm.name}" for pool in cluster.pools)
     sizes = " and ".join(f"{size}-GPU" for size in sorted({pool.vm.gpus for pool in cluster.pools}))
-    rule = f"the smallest number of {sizes} nodes that fits the widest job at load {TARGET_LOAD:g}"
+    rule = f"the smallest number of {sizes} nodes that fits the largest job at load {TARGET_LOAD:g}"
     return Assumption(kind="default-cluster", text=f"{parts}, {rule}")
 
 

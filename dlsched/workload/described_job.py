@@ -67,13 +67,15 @@ class DescribedJob:
 
     def __post_init__(self) -> None:
         if not self.gbps > 0:
-            raise InputError("bandwidth", f"must be above 0 Gbit/s, got {self.gbps:g}", "Say what a server can send")
+            raise InputError(
+                "bandwidth", f"must be above 0 Gbit/s, got {self.gbps:g}", "Enter the bandwidth of a server"
+            )
         for resource, most in zip(LIMITED, self.limit, strict=True):
             if most is not None and not most > 0:
-                do = "Leave it empty where there is no limit"
+                do = "Leave it empty if there is no limit"
                 raise InputError(f"limit on {resource}", f"must be above 0 or empty, got {most:g}", do)
         if not any(self.worker):
-            raise InputError("worker", "must hold something, got 0 of each resource", "Say what a worker needs")
+            raise InputError("worker", "must use at least one resource, got 0 of each", "Enter what a worker needs")
 
     def workload(self) -> Workload:
         """Return the job as the only row of a workload that asks for one worker and one server.
@@ -121,7 +123,7 @@ def layers_in_ms(table: pd.DataFrame) -> Layers:
     rows = table[list(COLUMNS)].apply(pd.to_numeric, errors="coerce").dropna(how="all")
     for column, kind in zip(COLUMNS, KINDS, strict=True):
         for layer in np.flatnonzero(rows[column].isna())[:1].tolist():
-            raise InputError(f"layer {layer + 1}, {kind}", "must be a time in ms, got nothing", "Fill in the time")
+            raise InputError(f"layer {layer + 1}, {kind}", "must be a time in ms, but is empty", "Enter the time")
     times_ms = [rows[column].to_numpy(dtype=float) for column in COLUMNS]
     Layers(*times_ms)  # complains in the unit of the table
     return Layers(*(times / MS_PER_S for times in times_ms))
@@ -136,7 +138,7 @@ def read_layers(content: bytes, name: str) -> pd.DataFrame:
         Too large or unreadable a file, a missing column, a cell that is no number; names file, line and column.
     """
     if len(content) > MOST_BYTES:
-        raise InputError(f"file {name}", f"has {len(content):,} bytes, at most {MOST_BYTES:,} are read", "Join layers")
+        raise InputError(f"file {name}", f"has {len(content):,} bytes, the limit is {MOST_BYTES:,}", "Join layers")
     try:
         table = pd.read_csv(io.BytesIO(content), sep=None, engine="python", dtype=str)
     except (ValueError, csv.Error) as error:

@@ -29,7 +29,7 @@ EXAMPLE_USD_PER_GPU_H = 2.50
 """About what a data-centre GPU is rented for; shown as an example price wherever it is used."""
 
 STEP_TIMES = SpeedSpec(kind="parameter-server")
-STEP_TIMES_RULE = "work counts training steps, made by all workers of a job together; their times are those of the jobs"
+STEP_TIMES_RULE = "work counts training steps, shared by all workers of a job; the step times are those of the jobs"
 
 
 def missing(scenario: Scenario) -> list[Need]:

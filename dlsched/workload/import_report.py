@@ -153,7 +153,7 @@ class Ledger:
         drops = [f for f in self._findings if f.kind == "dropped"]
         unreadable = sum(f.count for f in drops if f.unreadable)
         if not rows:
-            raise InputError(what, "it has no rows besides the header", "Export it again, with data rows")
+            raise InputError(what, "it has only a header and no data rows", "Export it again, with data rows")
         worst = max(drops, key=lambda f: f.count, default=None)
         if worst is not None and (kept == 0 or unreadable > LARGEST_UNREADABLE_SHARE * rows):
             about = "no row can be used" if kept == 0 else f"most rows cannot be read: {unreadable:,} of {rows:,}"
@@ -274,14 +274,14 @@ def _not_followed(workload: Workload, cluster: Cluster) -> tuple[Finding, ...]:
         asks = workload.partition != ""
         if not partitions:
             count = int(asks.sum())
-            rule = "No pool of the cluster has a partition, so these jobs may run on every node"
+            rule = "The cluster has no partitions, so these jobs may run on any node"
         else:
             count = int((asks & ~np.isin(workload.partition.astype(str), list(partitions))).sum())
-            rule = "No pool has their partition, so these jobs run in the open pools"
+            rule = "The cluster does not have their partition, so these jobs run on nodes without a partition"
         findings.append(Finding("not modelled", "job names a partition", rule, count))
     for resource, limit, what in ((CPU, "cpus", "CPU cores"), (MEM, "mem_gib", "memory"), (DISK, "disk_gib", "disk")):
         if all(getattr(vm, limit) is None for vm in vms):
             asks = (workload.demand[:, resource] > 0) | (workload.server_demand[:, resource] > 0)
-            rule = f"No node of the cluster states its {what}, so they never limit a job"
-            findings.append(Finding("not modelled", f"job asks for {what}", rule, int(asks.sum())))
+            rule = f"No node of the cluster states its {what}, so jobs are not limited by it"
+            findings.append(Finding("not modelled", f"job requests {what}", rule, int(asks.sum())))
     return tuple(finding for finding in findings if finding.count)

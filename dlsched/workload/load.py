@@ -41,7 +41,7 @@ def load(path: str | Path) -> Scenario:
     if is_folder:
         if is_instance_folder(file):
             return read_instance_folder(file).scenario
-        raise InputError(f"folder {file}", "a folder is not a trace", "Name the trace or scenario file inside it")
+        raise InputError(f"folder {file}", "a folder is not a trace", "Give the trace or scenario file inside it")
     if file.suffix.lower() in SCENARIO_SUFFIXES and not _is_json_array(file):
         from dlsched.workload.scenario_file import read_scenario
 

@@ -215,7 +215,9 @@ def _without_none(value: Any) -> Any:
 def _check_numbers(value: Any, path: str, depth: int = 0) -> None:
     """Raise InputError at the first number that is not finite or too large, or at nesting that is too deep."""
     if depth > _DEEPEST:
-        raise InputError(f"scenario, {path[:80]}…", f"is nested more than {_DEEPEST} deep", "Choose a scenario file")
+        raise InputError(
+            f"scenario, {path[:80]}…", f"is nested more than {_DEEPEST} levels deep", "Choose a scenario file"
+        )
     if isinstance(value, Mapping):
         for key, part in value.items():
             _check_numbers(part, f"{path}.{key}" if path else str(key), depth + 1)
@@ -223,7 +225,7 @@ def _check_numbers(value: Any, path: str, depth: int = 0) -> None:
         for number, part in enumerate(value):
             _check_numbers(part, f"{path}.{number}", depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"scenario, {path}", f"must be a finite number, got {value}", "Leave missing values out")
+        raise InputError(f"scenario, {path}", f"must be a finite number, got {value}", "Leave out missing values")
     elif isinstance(value, int) and abs(value) > _LARGEST_INT:
         raise InputError(f"scenario, {path}", f"must be at most {_LARGEST_INT:,}", "Correct the value")
 
@@ -241,7 +243,7 @@ def _migrated(document: dict[str, Any]) -> dict[str, Any]:
         raise InputError("scenario, format_version", why, "Update dlsched")
     while version < FORMAT_VERSION:
         if version not in MIGRATIONS:
-            raise InputError("scenario, format_version", f"{version} was never in use", f"Use {FORMAT_VERSION}")
+            raise InputError("scenario, format_version", f"{version} was never used", f"Use {FORMAT_VERSION}")
         document = {**MIGRATIONS[version](document), "format_version": version + 1}
         version += 1
     return document
@@ -317,7 +319,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
     try:
         return dict(json.loads(text)) if is_json else tomllib.loads(text)
     except RecursionError as error:
-        raise InputError("scenario", "is nested too deep", "Choose a scenario file") from error
+        raise InputError("scenario", "is nested too deeply", "Choose a scenario file") from error
     except ValueError as error:
         why = f"is not valid {'JSON' if is_json else 'TOML'}: {error!s:.200}"
         raise InputError("scenario", why, "Correct the file there") from error

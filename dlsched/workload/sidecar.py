@@ -35,9 +35,9 @@ def read_beside(name: str, sha256: str | None, base_dir: Path | None) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(what, f"cannot be read from {base_dir} ({error.strerror})", "Put it there") from error
+        raise InputError(what, f"cannot be read from {base_dir} ({error.strerror})", "Put the file there") from error
     if sha256 is not None and sha256_of(data) != sha256.lower():
-        raise InputError(what, "has changed since the scenario was saved", "Restore the file, or drop sha256")
+        raise InputError(what, "has changed since the scenario was saved", "Restore the file or remove sha256")
     return data
 
 
@@ -78,7 +78,7 @@ def table_columns(data: bytes, name: str) -> dict[str, Any]:
             raise
         raise InputError(what, "is not a readable Parquet file", "Save the scenario again") from error
     if len(set(table.column_names)) < len(table.column_names):
-        raise InputError(what, "has two columns of one name", "Save the scenario again")
+        raise InputError(what, "has two columns with the same name", "Save the scenario again")
     return {field.name: _plain_column(table[field.name]) for field in table.schema}
 
 

@@ -41,7 +41,7 @@ def give_curve(scenario: Scenario, rates_by_name: Mapping[str, Sequence[float]],
         A curve that no table can hold, a job without a curve, or one whose width is beyond its curve or cannot run.
     """
     if not rates_by_name:
-        raise InputError("speed curves", "there are none", "Give one for all jobs, or one for each profile")
+        raise InputError("speed curves", "there are none", "Give one curve for all jobs, or one per profile")
     curves = {name: _checked(name, rates) for name, rates in rates_by_name.items()}
     jobs = scenario.workload
     gpus = np.maximum(np.ceil(jobs.gpus - 1e-9), 1).astype(np.int64)
@@ -67,12 +67,14 @@ def _checked(name: str, rates: Sequence[float]) -> Floats:
     curve = np.asarray(rates, dtype=np.float64)
     what = f"speed curve {name[:60]!r}"
     if curve.ndim != 1 or not 1 <= len(curve) <= MOST_GPUS:
-        raise InputError(what, f"must have 1 to {MOST_GPUS:,} rates, got {curve.size:,}", "Give one for each width")
+        raise InputError(
+            what, f"must have 1 to {MOST_GPUS:,} rates, got {curve.size:,}", "Give one rate per number of GPUs"
+        )
     if not (np.isfinite(curve) & (curve >= 0)).all():
         at = int(np.argmin(np.isfinite(curve) & (curve >= 0)))
         raise InputError(what, f"the rate on {_gpus(at + 1)} must be 0 or more, got {curve[at]:g}", "Correct the rate")
     if curve[0] == 0:
-        raise InputError(what, "the rate on 1 GPU must be above 0, got 0", "Say how fast one GPU is")
+        raise InputError(what, "the rate on 1 GPU must be above 0, got 0", "Enter the speed of one GPU")
     return curve
 
 
@@ -105,11 +107,11 @@ def _check_widths(jobs: Workload, gpus: Ints, names: Texts, curves: Mapping[str,
     for row, (name, width) in enumerate(zip(names, gpus.tolist(), strict=True)):
         curve, what = curves[name], f"job {jobs.job_id[row]!s:.60}"
         if width > len(curve):
-            why = f"asks for {_gpus(width)}, the speed curve {name[:60]!r} ends at {len(curve):,}"
-            raise InputError(what, why, "Give a longer curve, or leave such jobs out")
+            why = f"requests {_gpus(width)}, but the speed curve {name[:60]!r} ends at {len(curve):,}"
+            raise InputError(what, why, "Give a longer curve, or leave out such jobs")
         if curve[width - 1] == 0:
-            why = f"asks for {_gpus(width)}, where the speed curve {name[:60]!r} has rate 0"
-            raise InputError(what, why, "Correct the curve, or leave such jobs out")
+            why = f"requests {_gpus(width)}, where the speed curve {name[:60]!r} has rate 0"
+            raise InputError(what, why, "Correct the curve, or leave out such jobs")
 
 
 def requested_run_s(scenario: Scenario) -> Floats:
@@ -119,5 +121,5 @@ def requested_run_s(scenario: Scenario) -> Floats:
     rate = speed.rates(np.arange(len(jobs)), jobs.workers)
     if (rate <= 0).any():
         job = jobs.job_id[int(np.argmin(rate))]
-        raise InputError(f"job {job!s:.60}", "cannot run with what it asks for now", "Leave it out")
+        raise InputError(f"job {job!s:.60}", "cannot run with the GPUs it requests", "Leave it out")
     return np.asarray(jobs.work / rate)

@@ -125,7 +125,7 @@ def test_the_first_page_fits_a4(browser: Any, tmp_path: Path, many: int, *, full
                  "made-up costs of being late", "example prices, not yours", "not calibrated",
                  "reshuffled from these 28 days only")  # fmt: skip
         typed["caveats"] = [Caveat(text, "", kind="calibration") for text in chips]
-        typed["assumptions"] = [Premise("due = submit + 1–3 x fastest time", "", "")] * 14
+        typed["assumptions"] = [Premise("due dates: submission + 1 to 3 times the fastest run time", "", "")] * 14
     file = tmp_path / "memo.html"
     file.write_text(to_html(full_memo(all_different(many), **typed)), encoding="utf-8")
     assert first_page_mm(browser, file) <= A4_MM[1] - MARGINS_MM[1]

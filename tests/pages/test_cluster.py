@@ -55,7 +55,7 @@ def card(app, label: str) -> str:
 
 def test_default_cluster_says_its_rule_and_going_on_is_the_next_step(page):
     assert not page.exception
-    assert "the smallest number of 8-GPU nodes that fits the widest job at load 0.7" in shown(page)
+    assert "the smallest number of 8-GPU nodes that fits the largest job at load 0.7" in shown(page)
     assert page.button(key="save-cluster").disabled
     assert not page.button(key="to-run").disabled
 

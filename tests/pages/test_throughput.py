@@ -148,7 +148,7 @@ def test_measured_series_are_fitted_and_the_errors_told(drop):
     errors = dict(zip(fit["network"], fit["error, mean (%)"], strict=True))
     assert errors["hybrid"] == 0
     assert errors["exact"] > 1
-    assert "Throughput cannot tell uplink from downlink" in shown(app)
+    assert "Throughput does not separate uplink from downlink" in shown(app)
     assert "extrapolated beyond 10 workers" in shown(app)
     assert not app.warning
     app = app.toggle(key="table-throughput").set_value(True).run()

@@ -199,7 +199,7 @@ def test_jobs_with_shares_of_a_gpu_are_refused_with_the_reason(open_page, store)
     app = open_page(PAGE, **PART, times=APPLY, scenario=shared.content_hash)
     app = app.button(key="fill-times").click().run()
     assert not app.exception
-    assert "one job asks for no GPU or a part of one" in app.error[0].value.replace("\\", "")
+    assert "one job requests no GPU or a share of one" in app.error[0].value.replace("\\", "")
     assert set(store.list_scenarios()["version"]) == {1}
 
 

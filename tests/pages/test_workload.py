@@ -57,7 +57,7 @@ def scenarios(store) -> list[str]:
 BAD = {
     "empty": (b"", "it is empty"),
     "blank": (b" \n \n", "it is empty"),
-    "header only": (HEAD.encode(), "no rows besides the header"),
+    "header only": (HEAD.encode(), "only a header and no data rows"),
     "wrong delimiter": (table().replace(b",", b" ~ "), "no column was recognised for submission time"),
     "missing columns": (b"name,when,amount\na,1,2\nb,2,3\n", "no column was recognised"),
     "only text": (f"{HEAD}a,soon,few,long,u\nb,soon,few,long,u\n".encode(), "no row can be used"),
@@ -132,7 +132,7 @@ def test_uploaded_jobs_become_a_scenario_on_the_default_cluster_and_cluster_open
     assert not app.exception
     assert app.title[0].value == "Cluster"
     assert scenarios(store)[0] == "mine"
-    assert "smallest number of 8-GPU nodes that fits the widest job at load 0.7" in shown(app)
+    assert "smallest number of 8-GPU nodes that fits the largest job at load 0.7" in shown(app)
 
 
 def test_jobs_can_go_on_the_current_cluster_where_the_widest_may_not_fit(drop):
@@ -284,7 +284,7 @@ def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, stor
     app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Current").run()
     app = app.segmented_control(key="part").set_value("Missing data").run()
-    rules = {"DUE": "due = submit + 1–3 x fastest time", "WEIGHT": "an hour late costs $1.00", "PRICE": "$2.50"}
+    rules = {"DUE": "due dates: submission + 1 to 3 times the fastest run time", "WEIGHT": "cost of lateness: $1.00", "PRICE": "$2.50"}
     for key, rule in rules.items():
         assert not app.exception
         app = app.button(key=f"fill-{key}").click().run()

@@ -36,7 +36,7 @@ def check_columns(scenario: Scenario, log: RunLog, rows_expected: int | None, fi
     """Record malformed columns; return whether the other rules can be checked."""
     jobs = len(scenario.workload)
     if rows_expected is not None and rows_expected != jobs:
-        findings.add(np.nan, f"the run has {jobs} jobs, expected {rows_expected}: no job may get lost")
+        findings.add(np.nan, f"the run has {jobs} jobs, expected {rows_expected}: no job may be lost")
     _check_lengths(log, jobs, findings)
     if not findings:
         _check_values(log, findings)

@@ -94,15 +94,14 @@ def _check_against_truth(facts: Facts, findings: Findings) -> None:
         cancelled & ~(np.abs(end_s - truth.cancel_s) <= slack_s(end_s)),
         end_s,
         lambda row: (
-            f"{facts.job(row)} is cancelled at {end_s[row]:.10g} s, "
-            f"its user takes it back at {truth.cancel_s[row]:.10g} s"
+            f"{facts.job(row)} is cancelled at {end_s[row]:.10g} s, its user cancels it at {truth.cancel_s[row]:.10g} s"
         ),
     )
     findings.flag(
         ~cancelled & (end_s > truth.cancel_s + slack_s(end_s)),
         np.minimum(truth.cancel_s, end_s),
         lambda row: (
-            f"{facts.job(row)} is {_status(facts, row)} although its user took it back at {truth.cancel_s[row]:.10g} s"
+            f"{facts.job(row)} is {_status(facts, row)} although its user cancelled it at {truth.cancel_s[row]:.10g} s"
         ),
     )
 
@@ -239,8 +238,8 @@ def _check_stall(facts: Facts, count: int, findings: Findings) -> None:
         return
     findings.add(
         log.end_s,
-        f"the run stopped at {log.end_s:.10g} s with {_jobs(count)} unfinished because nobody ran and nothing was "
-        f"due: policy gave no start. The first is {facts.job(int(open_rows[0]))}",
+        f"the run stopped at {log.end_s:.10g} s with {_jobs(count)} unfinished because no job was running and no "
+        f"event was due: the policy started no job. The first is {facts.job(int(open_rows[0]))}",
     )
 
 

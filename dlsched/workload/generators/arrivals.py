@@ -18,8 +18,8 @@ from dlsched.domain.workload import Floats, Workload
 
 MOST_NUMBERS = 20_000
 
-Rate = Annotated[float, Field(gt=0, le=1e6, description="Jobs per hour, mean over a long time.")]
-Factor = Annotated[float, Field(gt=0, le=1e6, description="Arrivals this many times as fast as recorded.")]
+Rate = Annotated[float, Field(gt=0, le=1e6, description="Jobs per hour, long-run mean.")]
+Factor = Annotated[float, Field(gt=0, le=1e6, description="Arrival rate as a multiple of the recorded one.")]
 Amount = Annotated[float, Field(ge=0, le=1e9)]
 
 
@@ -52,7 +52,9 @@ class Batches(_AtRate):
     """Batches at Poisson times; a batch holds a geometric number of jobs that arrive together."""
 
     kind: Literal["batches"] = "batches"
-    mean_batch: float = Field(5.0, ge=1, le=10_000, description="Jobs per batch, mean of a geometric distribution.")
+    mean_batch: float = Field(
+        5.0, ge=1, le=10_000, description="Mean number of jobs per batch (geometric distribution)."
+    )
 
     def times_s(self, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` arrival times, ascending, seconds."""
@@ -66,9 +68,11 @@ class Bursts(_AtRate):
     """Calm and busy times in turn, each of exponential length (a Markov-modulated Poisson process)."""
 
     kind: Literal["bursts"] = "bursts"
-    burst_factor: float = Field(8.0, ge=1, le=1e4, description="Rate in a burst as a multiple of the calm rate.")
-    burst_h: float = Field(2.0, ge=0.1, le=1e4, description="Mean length of a burst, hours.")
-    calm_h: float = Field(10.0, ge=0.1, le=1e4, description="Mean time between bursts, hours.")
+    burst_factor: float = Field(
+        8.0, ge=1, le=1e4, description="Arrival rate during a burst as a multiple of the calm rate."
+    )
+    burst_h: float = Field(2.0, ge=0.1, le=1e4, description="Mean length of a burst in hours.")
+    calm_h: float = Field(10.0, ge=0.1, le=1e4, description="Mean time between bursts in hours.")
 
     @property
     def calm_jobs_per_h(self) -> float:
@@ -155,7 +159,7 @@ class Gaps(FrozenModel):
     """Gaps between arrivals drawn with replacement from recorded ones."""
 
     kind: Literal["gaps"] = "gaps"
-    gaps_s: tuple[Amount, ...] = Field(min_length=1, max_length=MOST_NUMBERS, description="Recorded gaps, seconds.")
+    gaps_s: tuple[Amount, ...] = Field(min_length=1, max_length=MOST_NUMBERS, description="Recorded gaps in seconds.")
     factor: Factor = 1.0
 
     @field_validator("gaps_s")
@@ -209,7 +213,7 @@ def gaps_of(workload: Workload) -> Gaps:
     _need_jobs(workload, 2)
     gaps_s = np.diff(workload.submit_s)[:MOST_NUMBERS]
     if not gaps_s.any():
-        raise InputError("arrivals", "all jobs of the trace arrive at one instant", "Choose another arrival pattern")
+        raise InputError("arrivals", "all jobs of the trace arrive at the same time", "Choose another arrival pattern")
     return Gaps(gaps_s=tuple(gaps_s.tolist()))
 
 

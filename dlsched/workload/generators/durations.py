@@ -17,17 +17,15 @@ from dlsched.domain.workload import Floats
 _Z90 = NormalDist().inv_cdf(0.9)
 
 Seconds = Annotated[float, Field(gt=0, le=1e9)]
-Longest = Annotated[
-    float, Field(gt=0, le=1e9, description="Longer run times are cut to this, as a time limit does, seconds.")
-]
+Longest = Annotated[float, Field(gt=0, le=1e9, description="Longer run times are cut to this limit, in seconds.")]
 
 
 class Lognormal(FrozenModel):
     """Lognormal run times by their median and 90th percentile."""
 
     kind: Literal["lognormal"] = "lognormal"
-    median_s: Seconds = Field(description="Half of the jobs run shorter, seconds.")
-    p90_s: Seconds = Field(description="Nine of ten jobs run shorter, seconds.")
+    median_s: Seconds = Field(description="Median run time in seconds.")
+    p90_s: Seconds = Field(description="90th percentile of run times in seconds.")
     longest_s: Longest = MONTH_S
 
     @model_validator(mode="after")
@@ -54,7 +52,7 @@ class LognormalByMean(FrozenModel):
     """Lognormal run times by their mean and the standard deviation of their logarithm."""
 
     kind: Literal["lognormal-mean"] = "lognormal-mean"
-    uncut_mean_s: Seconds = Field(description="Mean before the cut, seconds.")
+    uncut_mean_s: Seconds = Field(description="Mean before the limit is applied, in seconds.")
     sigma: float = Field(ge=0, le=6, description="Standard deviation of the natural logarithm.")
     longest_s: Longest = MONTH_S
 
@@ -76,8 +74,8 @@ class Pareto(FrozenModel):
     """Pareto run times: P(longer than t) = (shortest / t) ** alpha, cut at ``longest_s``."""
 
     kind: Literal["pareto"] = "pareto"
-    shortest_s: Seconds = Field(description="No job runs shorter, seconds.")
-    alpha: float = Field(1.5, gt=0, le=100, description="Tail index: the smaller, the more very long jobs.")
+    shortest_s: Seconds = Field(description="Shortest run time in seconds.")
+    alpha: float = Field(1.5, gt=0, le=100, description="Tail index: smaller values give more very long jobs.")
     longest_s: Longest = MONTH_S
 
     @model_validator(mode="after")
@@ -104,7 +102,7 @@ class Empirical(FrozenModel):
     """Run times drawn with replacement from a list."""
 
     kind: Literal["empirical"] = "empirical"
-    values_s: tuple[Seconds, ...] = Field(min_length=1, max_length=20_000, description="Run times, seconds.")
+    values_s: tuple[Seconds, ...] = Field(min_length=1, max_length=20_000, description="Run times in seconds.")
 
     @property
     def mean_s(self) -> float:

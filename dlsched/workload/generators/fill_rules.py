@@ -24,9 +24,9 @@ class DueRule(FrozenModel):
     """Due times: submission + U[low, high] x fastest time (widest legal width, GPUs of speed 1)."""
 
     column: Literal["due_s"] = "due_s"
-    low: float = Field(1.0, ge=0, le=1000, description="Least multiple of the fastest time.")
-    high: float = Field(3.0, ge=0, le=1000, description="Largest multiple of the fastest time.")
-    speed: SpeedSpec = Field(SpeedSpec(), description="Speed model that says what the fastest time is.")
+    low: float = Field(1.0, ge=0, le=1000, description="Smallest multiple of the fastest run time.")
+    high: float = Field(3.0, ge=0, le=1000, description="Largest multiple of the fastest run time.")
+    speed: SpeedSpec = Field(SpeedSpec(), description="Speed model that gives the fastest run time.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -37,7 +37,7 @@ class DueRule(FrozenModel):
     @property
     def words(self) -> str:
         """The rule as an assumption."""
-        return f"due = submit + {self.low:g}–{self.high:g} x fastest time"
+        return f"due dates: submission + {self.low:g} to {self.high:g} times the fastest run time"
 
     def values(self, workload: Workload, seed: int) -> Floats:
         """Return a due time for every job, seconds."""
@@ -51,12 +51,12 @@ class WeightRule(FrozenModel):
     """Tardiness weights: dollars per hour late for each GPU of the job; a CPU job counts as one GPU."""
 
     column: Literal["weight_usd_per_s"] = "weight_usd_per_s"
-    usd_per_gpu_h: float = Field(1.0, ge=0, le=1e6, description="Cost of one hour late, $ for each GPU.")
+    usd_per_gpu_h: float = Field(1.0, ge=0, le=1e6, description="Cost of one hour of lateness in $ per GPU.")
 
     @property
     def words(self) -> str:
         """The rule as an assumption."""
-        return f"an hour late costs {usd_text(self.usd_per_gpu_h)} per GPU (example)"
+        return f"cost of lateness: {usd_text(self.usd_per_gpu_h)} per GPU for each hour late (example)"
 
     def values(self, workload: Workload, seed: int) -> Floats:
         """Return a weight for every job, $ per second late."""

@@ -30,7 +30,9 @@ def resample_days(workload: Workload, seed: int) -> Workload:
     first_day, last_day = int(day_of[0]), int(day_of[-1])
     num_days = last_day - first_day + 1
     if num_days > _MOST_DAYS:
-        raise InputError("days resampled", f"the trace spans {num_days:,} days", "Drop the jobs far from the others")
+        raise InputError(
+            "days resampled", f"the trace spans {num_days:,} days", "Remove the jobs that are far from the others"
+        )
     drawn = first_day + stream(seed, "workload").integers(0, num_days, num_days)
     begins = np.searchsorted(day_of, drawn, side="left")
     ends = np.searchsorted(day_of, drawn, side="right")

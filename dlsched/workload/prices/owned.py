@@ -15,23 +15,29 @@ class OwnedNode(FrozenModel):
     gpu_type: str = Field("H100", title="GPU type", min_length=1, max_length=80, description="GPU type of the machine.")
     gpus: int = Field(8, ge=1, le=1024, description="GPUs of the machine.")
     capex_usd: float = Field(
-        250_000.0, title="Price of buying ($)", ge=0, le=1e9, description="What it costs to buy and install."
+        250_000.0, title="Purchase price ($)", ge=0, le=1e9, description="Cost to buy and install the machine."
     )
-    years: float = Field(4.0, title="Years of use", gt=0, le=50, description="After which it is worth nothing.")
+    years: float = Field(
+        4.0, title="Years of use", gt=0, le=50, description="Years until the machine has no value left."
+    )
     yearly_upkeep_share: float = Field(
         0.05,
-        title="Upkeep a year (share of price)",
+        title="Yearly upkeep (share of purchase price)",
         ge=0,
         le=1,
-        description="Support, space and staff per year, as a share of the price of buying.",
+        description="Support, space and staff per year as a share of the purchase price.",
     )
-    kw: float = Field(8.0, title="Power (kW)", ge=0, le=1000, description="What it draws while it works.")
+    kw: float = Field(8.0, title="Power (kW)", ge=0, le=1000, description="Power drawn while the machine is in use.")
     pue: float = Field(
-        1.3, title="PUE", ge=1, le=5, description="Power of the building per power of the machine (PUE)."
+        1.3,
+        title="PUE",
+        ge=1,
+        le=5,
+        description="Power of the building per power of the machine (power usage effectiveness, PUE).",
     )
     usd_per_kwh: float = Field(0.15, title="Electricity ($/kWh)", ge=0, le=100, description="Price of electricity.")
     use_share: float = Field(
-        0.6, title="Use at present", gt=0, le=1, description="Share of all hours in which it works at present."
+        0.6, title="Current use", gt=0, le=1, description="Share of all hours in which the machine is currently in use."
     )
 
     def usd_per_h(self, use_share: float = 1.0) -> float:

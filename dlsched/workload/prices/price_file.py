@@ -17,7 +17,7 @@ from dlsched.workload.import_report import Report
 from dlsched.workload.prices.price_list import Offer, check_names
 from dlsched.workload.readers.source import TraceText, open_trace
 
-OWN, SKYPILOT = "a price list of this program", "a SkyPilot catalogue"
+OWN, SKYPILOT = "a dlsched price list", "a SkyPilot catalogue"
 COLUMNS = (
     "name", "provider", "gpu_type", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h", "spot_usd_per_h", "currency",
     "region", "source", "as_of", "use",
@@ -65,7 +65,7 @@ def read_prices(source: Path | bytes, name: str = "", *, region: str | None = No
         why = f"it has {len(text.data) / 1024**2:,.0f} MiB of text, a price list has at most {MAX_BYTES // 1024**2}"
         raise InputError(f"file {text.name}", why, "Give one provider's file")
     if text.is_parquet:
-        raise InputError(f"file {text.name}", "it is a Parquet file, a price list is CSV", "Save it as CSV")
+        raise InputError(f"file {text.name}", "it is a Parquet file, but a price list must be CSV", "Save it as CSV")
     from dlsched.workload.prices.skypilot import is_skypilot, read_skypilot
 
     if is_skypilot(text):
@@ -129,7 +129,7 @@ def _lines(text: TraceText) -> tuple[dict[str, str], list[tuple[int, dict[str, s
     except csv.Error as error:
         raise InputError(f"file {text.name}", f"its lines cannot be read: {error}", "Check the quotes") from None
     if not rows:
-        raise InputError(f"file {text.name}", "it has no rows besides the header", "Add a line for each machine type")
+        raise InputError(f"file {text.name}", "it has only a header and no data rows", "Add one line per machine type")
     return header, rows
 
 
@@ -157,8 +157,8 @@ def _one_currency(lines: Sequence[tuple[int, dict[str, str]]]) -> None:
         rows = "; ".join(f"{currency} in {_line_list(numbers)}" for currency, numbers in sorted(lines_of.items()))
         raise InputError("price list, currencies", f"they are mixed: {rows}", "Convert all prices to USD")
     if lines_of and CURRENCY not in lines_of:
-        why = f"all prices are in {next(iter(lines_of))}, the planner counts in {CURRENCY}"
-        raise InputError("price list, currencies", why, f"Convert them, and write {CURRENCY} as the currency")
+        why = f"all prices are in {next(iter(lines_of))}, but the planner uses {CURRENCY}"
+        raise InputError("price list, currencies", why, f"Convert them and enter {CURRENCY} as the currency")
 
 
 def _line_list(lines: Sequence[int]) -> str:

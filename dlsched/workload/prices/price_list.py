@@ -30,20 +30,20 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 class Offer(FrozenModel):
     """One machine type of one provider. Prices are in US dollars per hour and machine."""
 
-    name: str = Field(min_length=1, max_length=80, description="Name of the machine type, different in each row.")
-    provider: str = Field("", max_length=80, description="Who rents it out; empty = not said.")
-    gpu_type: str = Field("GPU", min_length=1, max_length=80, description="GPU type, as jobs and run times name it.")
-    gpus: int = Field(1, ge=0, le=1024, description="GPUs of one machine.")
-    cpus: float | None = Field(None, ge=0, description="CPU cores of one machine; empty = not a limit.")
-    mem_gib: float | None = Field(None, ge=0, description="Memory of one machine in GiB; empty = not a limit.")
-    disk_gib: float | None = Field(None, ge=0, description="Disk of one machine in GiB; empty = not a limit.")
-    usd_per_h: float = Field(gt=0, le=LARGEST_PRICE, description="On-demand price of one machine, $/h.")
+    name: str = Field(min_length=1, max_length=80, description="Name of the machine type; must be unique.")
+    provider: str = Field("", max_length=80, description="Provider that rents it out; empty = unknown.")
+    gpu_type: str = Field("GPU", min_length=1, max_length=80, description="GPU type, as named in jobs and run times.")
+    gpus: int = Field(1, ge=0, le=1024, description="GPUs per machine.")
+    cpus: float | None = Field(None, ge=0, description="CPU cores per machine; empty = no limit.")
+    mem_gib: float | None = Field(None, ge=0, description="Memory per machine in GiB; empty = no limit.")
+    disk_gib: float | None = Field(None, ge=0, description="Disk per machine in GiB; empty = no limit.")
+    usd_per_h: float = Field(gt=0, le=LARGEST_PRICE, description="On-demand price per machine in $/h.")
     spot_usd_per_h: float | None = Field(
-        None, gt=0, le=LARGEST_PRICE, description="Spot price of one machine, $/h; empty = not known."
+        None, gt=0, le=LARGEST_PRICE, description="Spot price per machine in $/h; empty = unknown."
     )
-    region: str = Field("", max_length=80, description="Region the price holds in.")
-    source: str = Field("", max_length=200, description="Where the price comes from.")
-    as_of: date | None = Field(None, description="The day the price was true.")
+    region: str = Field("", max_length=80, description="Region in which the price applies.")
+    source: str = Field("", max_length=200, description="Source of the price.")
+    as_of: date | None = Field(None, description="Date of the price.")
     use: bool = Field(True, description="Whether scenarios may rent it.")
 
 
@@ -51,9 +51,11 @@ class PriceList(FrozenModel):
     """Offers with distinct names, the discount of each provider off its list prices, and which price is paid."""
 
     offers: tuple[Offer, ...] = ()
-    discounts: Mapping[str, Share] = Field(default_factory=dict, description="Provider -> share off its list prices.")
-    use_spot: bool = Field(False, description="Whether the spot price is paid where one is known.")
-    owned: OwnedNode | None = Field(None, description="A machine of one's own to compare with.")
+    discounts: Mapping[str, Share] = Field(
+        default_factory=dict, description="Provider -> discount on its list prices, as a share."
+    )
+    use_spot: bool = Field(False, description="Whether the spot price is paid where it is known.")
+    owned: OwnedNode | None = Field(None, description="An owned machine to compare with.")
 
     @property
     def used(self) -> tuple[Offer, ...]:
@@ -94,7 +96,7 @@ def to_vm_types(prices: PriceList, speeds: Mapping[str, float] | None = None) ->
     """
     if not prices.used:
         why = "it has no machine type" if not prices.offers else f"none of its {len(prices.offers)} types is ticked"
-        raise InputError("catalogue", why, "Add a type, import a price list, or tick one to use")
+        raise InputError("catalogue", why, "Add a machine type, import a price list, or tick one to use")
     check_names(prices.offers)
     return tuple(
         VmType(
@@ -109,12 +111,12 @@ def check_names(offers: Sequence[Offer]) -> None:
     """Raise InputError that names two rows with one name, or says that there are too many."""
     if len(offers) > MOST_OFFERS:
         why = f"it would have {len(offers):,} types, the limit is {MOST_OFFERS:,}"
-        raise InputError("catalogue", why, "Take one region, or drop types that you do not use")
+        raise InputError("catalogue", why, "Choose one region, or remove machine types that you do not use")
     first: dict[str, int] = {}
     for row, offer in enumerate(offers, 1):
         if offer.name in first:
             why = f"{offer.name!r} is also the name in row {first[offer.name]}"
-            raise InputError(f"catalogue row {row}, column Type", why, "Give one of them another name, or delete it")
+            raise InputError(f"catalogue row {row}, column Type", why, "Rename or delete one of them")
         first[offer.name] = row
 
 
@@ -129,7 +131,7 @@ def chosen(prices: PriceList, names: Iterable[str]) -> PriceList:
     wanted, offered = list(names), [offer.name for offer in prices.offers]
     for name in wanted:
         if name not in offered:
-            raise InputError(f"VM type {name!r:.80}", "is not in the catalogue", names_hint(name, offered, most=3))
+            raise InputError(f"VM type {name!r:.80}", "is not in the price list", names_hint(name, offered, most=3))
     offers = tuple(offer.model_copy(update={"use": offer.name in wanted}) for offer in prices.offers)
     return prices.model_copy(update={"offers": offers})
 

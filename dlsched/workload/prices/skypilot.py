@@ -80,7 +80,7 @@ def _machines(table: Table, ledger: Ledger) -> pd.DataFrame:
     """Return the columns of offers; rows that are no machine with whole GPUs and a price are dropped in the books."""
     name = _names(table, ledger, "InstanceType")
     gpu_type = _names(table, ledger, "AcceleratorName")
-    rule = "Dropped: only whole machines with GPUs can be rented here"
+    rule = "Dropped: only whole machines with GPUs can be rented in dlsched"
     ledger.drop(name == "", "no InstanceType: a TPU, or a GPU priced apart", rule, gpu_type, unreadable=False)
     infos = _infos(table)
     gpu_type, gpus = _accelerators(table, ledger, gpu_type, infos)
@@ -102,7 +102,9 @@ def _names(table: Table, ledger: Ledger, column: str) -> Texts:
     cleaned = clean_texts(table.columns[column])
     values = cleaned.values.astype(object)
     long = np.array([len(value) > LONGEST_NAME for value in values], dtype=bool)
-    ledger.repair(cleaned.changed & (values != ""), f"{column} has blanks or control characters", "Taken out", values)
+    ledger.repair(
+        cleaned.changed & (values != ""), f"{column} contains spaces or control characters", "Taken out", values
+    )
     ledger.repair(long, f"{column} is longer than {LONGEST_NAME} characters", "Cut", values)
     ledger.flag(cleaned.suspicious, f"{column} looks like a formula or markup", "Kept as plain text", values)
     return np.array([value[:LONGEST_NAME] for value in values], dtype=object)
@@ -143,7 +145,7 @@ def _check_infos(table: Table, ledger: Ledger, gpus: Floats, infos: Infos) -> No
     differs = ~np.isnan(stated) & (stated != gpus)
     ledger.flag(differs, "GpuInfo states another number of GPUs", "AcceleratorCount is taken", stated)
     given = ~numbers(table.columns["GpuInfo"]).missing
-    rule = "Not used: the other columns say what is needed"
+    rule = "Ignored: the other columns hold what is needed"
     ledger.flag(np.isnan(stated) & given, "GpuInfo cannot be read", rule, table.columns["GpuInfo"])
 
 
@@ -170,8 +172,8 @@ def gpu_info(text: str) -> tuple[str, int] | None:
 def _whole_gpus(ledger: Ledger, gpus: Floats) -> None:
     ledger.drop(np.isnan(gpus), "AcceleratorCount is empty", "Dropped: the number of GPUs is not known")
     ledger.drop(gpus <= 0, "AcceleratorCount is 0 or less", "Dropped", gpus)
-    part = "part of a GPU: AcceleratorCount is not a whole number"
-    ledger.drop(gpus % 1 != 0, part, "Dropped: machines here have whole GPUs", gpus, unreadable=False)
+    part = "share of a GPU: AcceleratorCount is not a whole number"
+    ledger.drop(gpus % 1 != 0, part, "Dropped: machines in dlsched have whole GPUs", gpus, unreadable=False)
     ledger.drop(gpus > MOST_GPUS, f"more than {MOST_GPUS:,} GPUs in one machine", "Dropped", gpus)
 
 
@@ -186,9 +188,9 @@ def _prices(table: Table, ledger: Ledger) -> tuple[Floats, Floats]:
         return price.values, np.full(table.rows, np.nan)
     spot = numbers(table.columns["SpotPrice"])
     wrong = spot.bad | (spot.values < 0) | (spot.values > LARGEST_PRICE)
-    ledger.repair(wrong, "SpotPrice cannot be used", "Taken as not known", table.columns["SpotPrice"])
+    ledger.repair(wrong, "SpotPrice cannot be used", "Treated as unknown", table.columns["SpotPrice"])
     spot_usd = np.where(wrong | (spot.values == 0), np.nan, spot.values)
-    ledger.flag(spot_usd > price.values, "spot is dearer than on demand", "Kept as it is", spot_usd)
+    ledger.flag(spot_usd > price.values, "spot price above the on-demand price", "Kept as it is", spot_usd)
     return price.values, spot_usd
 
 
@@ -197,7 +199,7 @@ def _optional(table: Table, ledger: Ledger, column: str) -> Floats:
         return np.full(table.rows, np.nan)
     read = numbers(table.columns[column])
     wrong = read.bad | (read.values < 0)
-    ledger.repair(wrong, f"{column} cannot be used", "Taken as not known: never a limit", table.columns[column])
+    ledger.repair(wrong, f"{column} cannot be used", "Treated as unknown: no limit", table.columns[column])
     return np.where(wrong, np.nan, read.values)
 
 
@@ -225,7 +227,7 @@ def _cheapest(ledger: Ledger, rows: pd.DataFrame) -> None:
     cheapest = alive.drop_duplicates(["name", "gpu_type", "gpus"]).index
     twice = ledger.alive.copy()
     twice[cheapest] = False
-    rule = "Dropped: the cheapest on demand counts, then the cheapest on spot"
+    rule = "Dropped: the lowest on-demand price is kept, then the lowest spot price"
     ledger.drop(twice, "the same type in another region or zone", rule, rows["region"], unreadable=False)
 
 

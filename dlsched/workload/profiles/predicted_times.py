@@ -106,8 +106,8 @@ def _cannot(fit: NetworkFit, gpu_type: str) -> str:
     if gpu_type in fit.gpu_types:
         return ""
     if GFLOPS not in fit.ranges:
-        return f"measured on {', '.join(fit.gpu_types[:5])} only, so nothing is known of how GPU types differ"
-    return "" if gflops_of(gpu_type) else "its GFLOPS are not known"
+        return f"measured only on {', '.join(fit.gpu_types[:5])}, so differences between GPU types are unknown"
+    return "" if gflops_of(gpu_type) else "its GFLOPS are unknown"
 
 
 def _usable(seconds: Floats, only_gpus: float | None) -> int:
@@ -197,8 +197,8 @@ def _check_jobs(jobs: Workload, network: Texts, predictions: Sequence[Prediction
     if not whole.all():
         row = int(np.argmin(whole))
         many = int((~whole).sum())
-        asks = "one job asks" if many == 1 else f"{many:,} jobs ask"
-        why = f"{asks} for no GPU or a part of one; a time table is for whole GPUs"
+        asks = "one job requests" if many == 1 else f"{many:,} jobs request"
+        why = f"{asks} no GPU or a share of one, but a time table is for whole GPUs"
         raise InputError(f"job {jobs.job_id[row]!s:.60}", why, "Leave such jobs out of the trace")
     known = {prediction.network for prediction in predictions}
     lost = [name for name in dict.fromkeys(network) if name not in known]

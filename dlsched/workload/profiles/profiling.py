@@ -100,7 +100,7 @@ def _check_columns(file: str, header: tuple[str, ...], found: Mapping[str, str])
     if "step_s" in found and "batch" not in found and not {"seconds", "hours"} & set(found):
         lacks.append("the batch size that step times need (batch_size)")
     if lacks:
-        why = f"no column was recognised for {' and '.join(lacks)}; it has: {first_of(header)}"
+        why = f"no column was recognised for {' and '.join(lacks)}; its columns are: {first_of(header)}"
         raise InputError(
             f"file {file}", why, "Name the columns network, gpu_type, gpus, batch_size, iterations, seconds"
         )
@@ -129,7 +129,7 @@ class _Reading(MeasuredRows):
         report = self.ledger.report()
         runs = runs.where(self.ledger.alive)
         if len(runs.networks) > MOST_NETWORKS:
-            why = f"the column has {len(runs.networks):,} different names, at most {MOST_NETWORKS} are used"
+            why = f"the column has {len(runs.networks):,} different names, the limit is {MOST_NETWORKS}"
             raise InputError(f"column {self.found['network']}", why, "Check that it names networks, not jobs")
         return ProfileRead(runs, report, tuple(key for key in self.names if key not in self.found))
 
@@ -141,7 +141,7 @@ class _Reading(MeasuredRows):
             nodes = self.positive("nodes", "number of nodes")
         odd = (gpus != np.floor(gpus)) | (gpus > MOST_GPUS)
         self.ledger.drop(odd, "number of GPUs is not usable", f"Dropped: whole numbers from 1 to {MOST_GPUS:,}", gpus)
-        rule = "Dropped: a time table holds the GPUs of one node"
+        rule = "Dropped: a time table is for the GPUs of one node"
         shown = self.column("placement") if "placement" in self.found else nodes
         self.ledger.drop(nodes > 1, "spread over several nodes", rule, shown, unreadable=False)
         return gpus
@@ -156,7 +156,7 @@ class _Reading(MeasuredRows):
             f"Step times were turned into seconds for {STEP_SAMPLES:,} samples: "
             f"{STEP_SAMPLES:,} x step time / (batch size of a GPU x GPUs)"
         )
-        self.ledger.drop(np.isnan(batch), "no batch size", "Dropped: a step time says nothing without it")
+        self.ledger.drop(np.isnan(batch), "no batch size", "Dropped: a step time is useless without it")
         return STEP_SAMPLES * step_s / (batch * gpus)
 
     def _iterations(self, batch: Floats) -> Floats:
@@ -166,7 +166,7 @@ class _Reading(MeasuredRows):
             return np.full(self.table.rows, np.nan)
         epochs = self.positive("epochs", "epochs")
         if "samples" not in self.found or "batch" not in self.found:
-            self.notes.append("Iterations are epochs here: the file does not say how many steps an epoch has")
+            self.notes.append("Iterations are counted in epochs: the file does not say how many steps an epoch has")
             return epochs
         self.notes.append("Iterations = epochs x samples / batch size")
         return epochs * self.positive("samples", "samples") / batch
@@ -191,7 +191,7 @@ class _Reading(MeasuredRows):
         nominal = {name: value for name in types if (value := gflops_of(name)) is not None}
         if nominal:
             listed = ", ".join(f"{name} {value:,.0f}" for name, value in list(nominal.items())[:8])
-            self.notes.append(f"GFLOPS were filled from makers' nominal figures: {listed}")
+            self.notes.append(f"Missing GFLOPS were filled in from nominal vendor figures: {listed}")
         unknown = [name for name in types if name not in nominal and name != ONE_TYPE]
         if unknown:
             self.notes.append(f"GFLOPS not known: {', '.join(unknown[:8])}; give a column gflops")
@@ -204,7 +204,9 @@ class _Reading(MeasuredRows):
             missing = np.isnan(features[:, place]) & self.ledger.alive
             others = set(network[~np.isnan(features[:, place]) & self.ledger.alive])
             half: Bools = missing & np.array([name in others for name in network], dtype=bool)
-            self.ledger.drop(half, f"no {feature.word}", "Dropped: other rows of the network have it", unreadable=False)
+            self.ledger.drop(
+                half, f"no {feature.word}", "Dropped: other rows of the same network have it", unreadable=False
+            )
 
     def _look_twice(self, runs: Runs) -> None:
         """Flag times that more GPUs cannot explain, and equal times on different GPU types."""
@@ -213,11 +215,11 @@ class _Reading(MeasuredRows):
             return
         too_good = np.zeros(len(runs), dtype=bool)
         too_good[alive] = faster_than_perfect(runs.where(alive))
-        rule = f"Kept: over {TOO_GOOD:g} times as fast as perfect scaling from fewer GPUs would be; check the file"
+        rule = f"Kept, but check the file: over {TOO_GOOD:g} times as fast as perfect scaling from fewer GPUs"
         self.ledger.flag(too_good, "faster than perfect scaling", rule, runs.seconds)
         copied = np.zeros(len(runs), dtype=bool)
         copied[alive] = copied_times(runs.where(alive))
-        rule = "Kept: to the last digit; perhaps copied rather than measured"
+        rule = "Kept, but check the file: equal to the last digit, perhaps copied rather than measured"
         self.ledger.flag(copied, "same time as on another GPU type", rule, runs.seconds)
 
 

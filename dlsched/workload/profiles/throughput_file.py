@@ -30,7 +30,7 @@ from dlsched.workload.readers.tabular import table_head
 
 MOST_SERIES = 200
 LONGEST_NAME = 80
-WAY_OUT = "Correct these rows, or leave them out; a curve needs 2 numbers of workers with a throughput above 0"
+WAY_OUT = "Correct or remove these rows; a curve needs a throughput above 0 for at least 2 numbers of workers"
 NAMES: Mapping[str, tuple[str, ...]] = {
     "name": ("name", "series", "model", "modelname", "network", "net", "dnn", "application", "app"),
     "workers": ("workers", "numworkers", "nworkers", "worker", "k"),
@@ -116,7 +116,7 @@ def _check_columns(
         return
     if stations:
         lacks = [f"{station} ({station}_s)" for station in STATIONS if station not in stations]
-    why = f"no column was recognised for {' and '.join(lacks)}; it has: {first_of(header)}"
+    why = f"no column was recognised for {' and '.join(lacks)}; its columns are: {first_of(header)}"
     way_out = "Name the columns workers, throughput; or worker_s, uplink_s, server_s, downlink_s"
     raise InputError(f"file {file}", why, way_out)
 
@@ -151,7 +151,7 @@ class _Reading(MeasuredRows):
         seconds = np.column_stack([self._seconds(station, *stations[station]) for station in STATIONS])
         labels = self._labels(None)
         nothing = seconds.sum(axis=1) == 0
-        self.ledger.drop(nothing, "all four times are 0", "Dropped: a mini-batch takes some time")
+        self.ledger.drop(nothing, "all four times are 0", "Dropped: a mini-batch must take some time")
         report = self.ledger.report(self.file, WAY_OUT)
         return MeasurementRead(
             {label: mean_times(seconds[self.ledger.alive & (labels == label)]) for label in self._distinct(labels)},
@@ -162,8 +162,8 @@ class _Reading(MeasuredRows):
         """Return the names of the series that are left, in the order of the file."""
         left = list(dict.fromkeys(labels[self.ledger.alive].tolist()))
         if len(left) > MOST_SERIES:
-            why = f"it has {len(left):,} series, at most {MOST_SERIES} are used"
-            raise InputError("measurements", why, "Check that the name column names networks, not runs")
+            why = f"it has {len(left):,} series, the limit is {MOST_SERIES}"
+            raise InputError("measurements", why, "Check that the name column holds networks, not runs")
         return left
 
     def _workers(self) -> tuple[Floats, Floats | None]:
@@ -191,7 +191,7 @@ class _Reading(MeasuredRows):
         return workers, per_node
 
     def _drop_uneven(self, uneven: Bools, shown: Floats | Texts) -> None:
-        rule = "Dropped: a curve is over equal nodes"
+        rule = "Dropped: a curve needs equal nodes"
         self.ledger.drop(uneven, "nodes with unequal numbers of replicas", rule, shown, unreadable=False)
 
     def _rates(self, workers: Floats) -> Floats:
@@ -200,7 +200,7 @@ class _Reading(MeasuredRows):
         else:
             key, unit_s = ("step_s", 1.0) if "step_s" in self.found else ("step_ms", 1e-3)
             rates = workers / (unit_s * self.positive(key, "step time", needed=True))
-            self.notes.append("Throughput = workers / step time: each worker does one mini-batch in a step")
+            self.notes.append("Throughput = workers / step time, as each worker processes one mini-batch per step")
         beyond = (rates < LEAST_PER_S) | (rates > MOST_PER_S)
         rule = f"Dropped: from {LEAST_PER_S:g} to {MOST_PER_S:,.0f} mini-batches/s"
         self.ledger.drop(beyond, "throughput is not usable", rule, rates)

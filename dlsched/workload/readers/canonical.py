@@ -92,7 +92,7 @@ def _check_times(draft: Draft, options: ReadOptions) -> None:
     if not draft.absolute:
         ledger.drop(submit_s < 0, "submitted before time zero", "Dropped: negative submission time", submit_s)
     ledger.drop(np.abs(submit_s) > LARGEST_NUMBER, "submission time out of range", "Dropped: above 1e15 s", submit_s)
-    ledger.drop(np.isnan(run_s), "no run time", "Dropped: the job's length is not known", unreadable=False)
+    ledger.drop(np.isnan(run_s), "no run time", "Dropped: the run time is unknown", unreadable=False)
     ledger.drop(run_s < 0, "run time is negative", "Dropped: it ends before it starts", run_s)
     ledger.drop(run_s > LARGEST_NUMBER, "run time out of range", "Dropped: above 1e15 s", run_s)
     if options.zero_run == "drop":
@@ -107,27 +107,29 @@ def _check_demand(draft: Draft, options: ReadOptions) -> None:
     for name in ("cpus_per_worker", "mem_gib_per_worker"):
         if name in draft.floats:
             values = draft.floats[name]
-            ledger.drop(values < 0, f"{name} is negative", "Dropped: a demand cannot be negative", values)
+            ledger.drop(values < 0, f"{name} is negative", "Dropped: a demand must not be negative", values)
             ledger.flag(np.isnan(values), f"no {name}", "Counted as 0")
             draft.floats[name] = np.nan_to_num(values, nan=0.0)
     gpus = draft.workers * draft.gpus_per_worker
     ledger.drop(np.isnan(gpus), "no GPU count", "Dropped: a job needs it")
-    ledger.drop((gpus < 0) | (draft.workers < 1), "GPU count is negative", "Dropped: a demand cannot be negative", gpus)
+    ledger.drop(
+        (gpus < 0) | (draft.workers < 1), "GPU count is negative", "Dropped: a demand must not be negative", gpus
+    )
     whole = draft.workers == np.floor(draft.workers)
-    ledger.drop(~whole, "workers are not a whole number", "Dropped: never rounded", draft.workers)
+    ledger.drop(~whole, "workers are not a whole number", "Dropped: counts are never rounded", draft.workers)
     rule = f"Dropped: the largest job that can be modelled has {LARGEST_GPUS:,} workers or GPUs"
     huge = (gpus > LARGEST_GPUS) | (draft.workers > LARGEST_GPUS)
-    ledger.drop(huge, "asks for too many GPUs or workers", rule, gpus)
+    ledger.drop(huge, "requests too many GPUs or workers", rule, gpus)
     no_gpu = gpus == 0
     others = sum(draft.floats.get(name, 0.0) for name in ("cpus_per_worker", "mem_gib_per_worker"))
-    rule = "Dropped: without GPUs, CPUs or memory there is nothing to schedule"
-    ledger.drop(no_gpu & ~(np.asarray(others) > 0), "asks for nothing", rule, unreadable=False)
+    rule = "Dropped: it needs no GPUs, CPUs or memory, so there is nothing to schedule"
+    ledger.drop(no_gpu & ~(np.asarray(others) > 0), "requests no resources", rule, unreadable=False)
     if options.cpu_jobs == "drop":
         ledger.drop(no_gpu, "job without GPUs", "Dropped as asked: cpu_jobs = drop", unreadable=False)
     else:
         ledger.flag(no_gpu, "job without GPUs", "Kept as a CPU job")
     shared = (draft.gpus_per_worker > 0) & (draft.gpus_per_worker != np.floor(draft.gpus_per_worker))
-    rule = "Shares are packed by node: which device they sit on, and slow-down by neighbours, are not followed"
+    rule = "GPU shares are counted per node; the device and interference between jobs are not modelled"
     ledger.not_modelled(shared, "shares of a GPU", rule, gpus)
 
 
@@ -140,12 +142,12 @@ def _check_servers(draft: Draft) -> None:
             ledger.repair(values <= 0, f"{name} is not above 0", "Left empty: no limit", values)
             draft.floats[name] = np.where(values <= 0, np.nan, values)
             continue
-        ledger.drop(values < 0, f"{name} is negative", "Dropped: it cannot be negative", values)
+        ledger.drop(values < 0, f"{name} is negative", "Dropped: it must not be negative", values)
         ledger.flag(np.isnan(values), f"no {name}", "Counted as 0")
         values = np.nan_to_num(values, nan=0.0)
         if name == "servers":
             odd = (values != np.floor(values)) | (values > LARGEST_GPUS)
-            ledger.drop(odd, "servers are not a whole number", "Dropped: never rounded", values)
+            ledger.drop(odd, "servers are not a whole number", "Dropped: counts are never rounded", values)
         draft.floats[name] = values
 
 
@@ -179,7 +181,7 @@ def _check_widths(draft: Draft) -> None:
 
 def _flag_outliers(draft: Draft) -> None:
     ledger = draft.ledger
-    ledger.flag(draft.run_s > YEAR_S, "run time over 1 year", "Kept as it is; check the unit", draft.run_s)
+    ledger.flag(draft.run_s > YEAR_S, "run time over 1 year", "Kept unchanged; check the unit", draft.run_s)
     alive = np.flatnonzero(ledger.alive)
     if alive.size > 1:
         in_time = alive[np.argsort(draft.submit_s[alive], kind="stable")]
@@ -187,7 +189,7 @@ def _flag_outliers(draft: Draft) -> None:
         after = np.zeros(len(draft.submit_s), dtype=bool)
         after[in_time[1:][gap]] = True
         reason = "submitted more than 1 year after the job before it"
-        ledger.flag(after, reason, "Kept as it is; check the unit", draft.submit_s)
+        ledger.flag(after, reason, "Kept unchanged; check the unit", draft.submit_s)
 
 
 # ---- texts and ids -------------------------------------------------------------------------------
@@ -196,9 +198,11 @@ def _flag_outliers(draft: Draft) -> None:
 def _clean(ledger: Ledger, name: str, column: Any) -> Texts:
     cleaned = clean_texts(column)
     what = COLUMN[name].name
-    rule = "Control characters removed, text cut at 200 characters"
+    rule = "Control characters removed and text cut to 200 characters"
     ledger.repair(cleaned.changed, f"{what} is not plain text", rule, column)
-    ledger.flag(cleaned.suspicious, f"{what} looks like a formula or markup", "Kept as text, never run", column)
+    ledger.flag(
+        cleaned.suspicious, f"{what} looks like a formula or markup", "Kept as plain text, never executed", column
+    )
     if name == "gpu_types":
         return _gpu_types(cleaned.values)
     return cleaned.values
@@ -218,11 +222,11 @@ def _unique_ids(draft: Draft, ids: Texts | None, options: ReadOptions) -> Texts:
     """Return unique ids: rows without one get their row number, repeated ids are numbered or dropped."""
     ledger = draft.ledger
     if ids is None:
-        draft.assumptions.append("No job id column: jobs are named after their row")
+        draft.assumptions.append("No job ID column: jobs are named after their row")
         return np.array([f"row-{number}" for number in range(1, len(ledger.alive) + 1)], dtype=object)
     empty = ids == ""
     if empty.any():
-        ledger.repair(empty, "no job id", "Named after the row")
+        ledger.repair(empty, "no job ID", "Named after the row")
         ids = ids.copy()
         ids[empty] = [f"row-{row + 1}" for row in np.flatnonzero(empty)]
     alive = np.flatnonzero(ledger.alive)
@@ -238,18 +242,22 @@ def _unique_ids(draft: Draft, ids: Texts | None, options: ReadOptions) -> Texts:
         same &= values[repeated] == values[origin]
     ledger.drop(
         _mask(ledger, repeated[same]),
-        "row repeated",
-        "Dropped: same id, time, run time and GPUs",
+        "repeated row",
+        "Dropped: same ID, times and GPUs",
         ids,
         unreadable=False,
     )
     others = repeated[~same]
     if options.duplicates == "drop":
         ledger.drop(
-            _mask(ledger, others), "job id used again", "Dropped as asked: duplicates = drop", ids, unreadable=False
+            _mask(ledger, others),
+            "job ID used more than once",
+            "Dropped as asked: duplicates = drop",
+            ids,
+            unreadable=False,
         )
         return ids
-    ledger.repair(_mask(ledger, others), "job id used again", "Later jobs numbered #2, #3, …", ids)
+    ledger.repair(_mask(ledger, others), "job ID used more than once", "Later jobs numbered #2, #3, …", ids)
     return _numbered(ids, others, set(first_of))
 
 

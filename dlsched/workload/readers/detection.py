@@ -95,7 +95,7 @@ def choose(candidates: list[FormatCandidate], name: str) -> str:
         if candidates:
             return "csv"
         why = "no known format was recognised (Philly, openb, Helios, SWF, sacct, a table with a header line)"
-        raise InputError(f"file {name}", why, "Give a CSV with a header line, or choose the format")
+        raise InputError(f"file {name}", why, "Use a CSV file with a header line, or choose the format")
     best, rivals = recognised[0], [c for c in recognised[1:] if recognised[0].certainty - c.certainty < CLEAR_LEAD]
     if best.certainty >= SURE and (best.certainty == 1 or not rivals):
         return best.format_key

@@ -99,10 +99,10 @@ class _File:
         table = read_table(text, dialect, (*needed, *more))
         if table.ragged:
             line = table.ragged_examples[0].line
-            why = f"has another number of fields than the header, which has {len(table.header)}"
+            why = f"must have {len(table.header)} fields, like the header"
             raise InputError(f"{name}, line {line}", why, "Correct the line")
         if not table.rows:
-            raise InputError(f"file {name}", "it has no rows besides the header", "Export the instance again")
+            raise InputError(f"file {name}", "it has only a header and no data rows", "Export the instance again")
         return cls(name, table)
 
     def refusal(self, row: int, column: str, why: str, do: str = "Correct the line") -> InputError:
@@ -123,7 +123,9 @@ class _File:
         again = np.flatnonzero(pd.Series(names, dtype=object).duplicated().to_numpy())
         if again.size:
             row = int(again[0])
-            raise self.refusal(row, column, f"must be unique, {names[row][:60]!r} is there twice", "Drop one of them")
+            raise self.refusal(
+                row, column, f"must be unique, but {names[row][:60]!r} appears twice", "Drop one of them"
+            )
         return names
 
     def labels(self, column: str) -> Texts | None:
@@ -149,7 +151,7 @@ class _File:
 def _slots(file: _File) -> int:
     slots = len(file.distinct_names("Nodes"))
     if slots > MOST_SLOTS:
-        raise InputError(NODES, f"has {slots:,} nodes, the limit is {MOST_SLOTS:,}", "Keep fewer lines")
+        raise InputError(NODES, f"has {slots:,} nodes, the limit is {MOST_SLOTS:,}", "Keep fewer nodes")
     return slots
 
 
@@ -184,7 +186,7 @@ class _Fleet:
                 row = int(differ[0])
                 name, before = names[which[row]], values[row_of][which[row]]
                 why = f"machine type {str(name)[:60]!r} has {values[row]} here and {before} before"
-                raise times.refusal(row, column, why, "Give a machine type one GPU type, number of GPUs and price")
+                raise times.refusal(row, column, why, "Give each machine type one GPU type, number of GPUs and price")
         gpu_type, gpus, price = (values[row_of].tolist() for values in columns.values())
         try:
             catalogue = tuple(
@@ -213,7 +215,7 @@ def _times_of(times: _File, fleet: _Fleet, job_id: Texts, notes: list[str]) -> F
     job = pd.Index(job_id).get_indexer(pd.Index(times.names("UniqueJobsID")))
     used = np.flatnonzero(job >= 0)
     if len(used) < len(job):
-        notes.append(f"{TIMES}: {len(job) - len(used):,} lines are of jobs that are not in {JOBS}")
+        notes.append(f"{TIMES}: {len(job) - len(used):,} lines belong to jobs that are not in {JOBS}")
     cell = fleet.first[fleet.vm_of_row] + gpus - 1
     place = (job * fleet.cells + cell)[used]
     by_place = np.argsort(place, kind="stable")
@@ -228,7 +230,7 @@ def _times_of(times: _File, fleet: _Fleet, job_id: Texts, notes: list[str]) -> F
         one = int(lacking[0])
         absent = np.setdiff1d(np.arange(fleet.cells), cell[job == one])
         why = f"job {job_id[one][:60]!r} has no time on {fleet.cell_in_words(int(absent[0]))}"
-        raise InputError(f"file {TIMES}", why, "Give the times of every job on every machine type of the file")
+        raise InputError(f"file {TIMES}", why, "Give the times of every job on every machine type in the file")
     return seconds[used][by_place].reshape(len(job_id), fleet.cells)
 
 
@@ -369,7 +371,7 @@ def _base(path: str) -> str:
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> bytes:
     if member.flag_bits & 1:
-        raise InputError(f"file {name}", "the archive is protected by a password", "Unpack it first")
+        raise InputError(f"file {name}", "the archive is password-protected", "Unpack it first")
     with archive.open(member) as stream:
         content = stream.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:

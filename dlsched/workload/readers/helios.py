@@ -52,14 +52,15 @@ def read_helios(text: TraceText, options: ReadOptions) -> Draft:
         floats={"cpus_per_worker": cpus / np.maximum(workers, 1), "recorded_start_s": start_s,
                 "recorded_end_s": end_s},
         absolute=True,
-        meta={"time_zone": "local time of the cluster, no zone in the file"},
-        assumptions=["A virtual cluster (vc) is a group, and a partition where the cluster has pools of that name"]
-        + (["Cancelled jobs keep their run time as service"] if (state == "cancelled").any()
+        meta={"time_zone": "local time of the cluster; the file gives no time zone"},
+        assumptions=["A virtual cluster (vc) is treated as a group, and as a partition if the cluster has one of that "
+            "name"]
+        + (["Cancelled jobs keep their recorded run time"] if (state == "cancelled").any()
            and options.cancelled == "keep" else []),
     )  # fmt: skip
 
 
 def refuse_capacity(name: str) -> InputError:
     """Return the message for ``cluster_gpu_number.csv``, which is no job trace."""
-    why = "it is the Helios table of GPUs per virtual cluster and day (cluster_gpu_number.csv), it has no jobs"
+    why = "it is the Helios table of GPUs per virtual cluster and day (cluster_gpu_number.csv), which has no jobs"
     return InputError(f"file {name}", why, "Give cluster_log.csv here; enter the capacities on the Cluster page")

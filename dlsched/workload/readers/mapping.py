@@ -55,7 +55,7 @@ TARGETS = (
         "text",
         "job_id",
         "jobid id job job_name jobname name task_id pod pod_name task uid",
-        "Name of the job.",
+        "Job ID.",
     ),
     _t(
         "submit",
@@ -63,7 +63,7 @@ TARGETS = (
         "submit_time_s submit_s submit_time",
         "submission_time submissiontime submitted submitted_time submitted_at arrival_time arrival arrive_time created "
         "created_at creation_time ctime submit arrival_s timestamp time queued_at enqueued",
-        "When it was submitted.",
+        "Submission time.",
     ),
     _t(
         "run",
@@ -71,21 +71,21 @@ TARGETS = (
         "duration_s work",
         "duration run_time runtime run_time_s runtime_s service_time execution_time executiontime elapsed elapsed_s "
         "run_s length_s length walltime running_time",
-        "Its run time at the requested width.",
+        "Run time with the requested GPUs.",
     ),
     _t(
         "start",
         "time",
         "recorded_start_s",
         "start_time start started start_s started_at starttime begin_time",
-        "When it started.",
+        "Start time.",
     ),
     _t(
         "end",
         "time",
         "recorded_end_s",
         "end_time end ended end_s finish_time finished finished_at completion_time completed_at endtime stop_time",
-        "When it ended.",
+        "End time.",
     ),
     _t(
         "gpus",
@@ -100,7 +100,7 @@ TARGETS = (
         "number",
         "workers",
         "num_workers worker_num n_workers replicas num_replicas num_inst tasks",
-        "Its number of workers.",
+        "Number of workers.",
     ),
     _t("gpus_per_worker", "number", "gpus_per_worker", "gpu_per_worker gpus_per_replica", "GPUs of each worker."),
     _t(
@@ -119,9 +119,9 @@ TARGETS = (
         "Memory of the whole job.",
     ),
     _t("mem_per_worker", "memory", "mem_gib_per_worker", "memory_per_worker", "Memory of each worker."),
-    _t("min_workers", "number", "min_workers", "min_gpus min_width", "Smallest legal width."),
-    _t("max_workers", "number", "max_workers", "max_gpus max_width", "Largest legal width."),
-    _t("user", "text", "user", "user_id username user_name owner submitter", "Who submitted it."),
+    _t("min_workers", "number", "min_workers", "min_gpus min_width", "Smallest allowed number of workers."),
+    _t("max_workers", "number", "max_workers", "max_gpus max_width", "Largest allowed number of workers."),
+    _t("user", "text", "user", "user_id username user_name owner submitter", "User who submitted the job."),
     _t(
         "group",
         "text",
@@ -129,21 +129,31 @@ TARGETS = (
         "vc team account project department organization virtual_cluster queue",
         "Team or account.",
     ),
-    _t("model", "text", "model", "model_name application app network workload", "Network that is trained."),
-    _t("profile", "text", "profile", "time_profile", "Row of the time table of a scenario."),
+    _t("model", "text", "model", "model_name application app network workload", "Network being trained."),
+    _t("profile", "text", "profile", "time_profile", "Row of the scenario's time table."),
     _t("job_class", "text", "job_class", "class job_type type category", "Class of the job."),
-    _t("partition", "text", "partition", "partition_name", "Exclusive part of the cluster it must run in."),
+    _t("partition", "text", "partition", "partition_name", "Exclusive partition in which the job must run."),
     _t(
-        "gpu_types", "text", "gpu_types", "gpu_type gpu_model gpu_spec accelerator_type", "GPU types it accepts, 'A|B'."
+        "gpu_types",
+        "text",
+        "gpu_types",
+        "gpu_type gpu_model gpu_spec accelerator_type",
+        "Accepted GPU types, as in 'A|B'.",
     ),
-    _t("priority", "number", "priority", "prio priority_class", "Higher goes first."),
-    _t("due", "time", "due_s", " ".join(_DUE), "When it is due."),
-    _t("weight", "number", "weight_usd_per_s", "weight tardiness_weight tardinessweight", "Cost of a second late, $."),
+    _t("priority", "number", "priority", "prio priority_class", "Priority; higher values go first."),
+    _t("due", "time", "due_s", " ".join(_DUE), "Due date."),
+    _t(
+        "weight",
+        "number",
+        "weight_usd_per_s",
+        "weight tardiness_weight tardinessweight",
+        "Cost per second of lateness in $.",
+    ),
     _t("utility_1", "number", "utility_1", "", "Sigmoid utility g1."),
     _t("utility_2", "number", "utility_2", "", "Sigmoid utility g2."),
     _t("utility_3", "number", "utility_3", "", "Sigmoid utility g3."),
     *(_t(column.name, "number", column.name, "", column.help) for column in GANG_COLUMNS),
-    _t("status", "text", "recorded_status", "status state job_status pod_phase outcome", "How it ended."),
+    _t("status", "text", "recorded_status", "status state job_status pod_phase outcome", "Outcome."),
 )
 TARGET = {target.key: target for target in TARGETS}
 

@@ -47,11 +47,11 @@ def read_openb(text: TraceText, options: ReadOptions) -> Draft:
         np.nan_to_num(_optional(ledger, columns, "gpu_milli")),
     )
     share = np.where(gpus == 1, np.where(milli > 0, milli / 1000, 1.0), 1.0)
-    ledger.drop((gpus == 1) & (milli > 1000), "gpu_milli above 1000", "Dropped: more than a whole GPU", milli)
+    ledger.drop((gpus == 1) & (milli > 1000), "gpu_milli above 1000", "Dropped: more than one whole GPU", milli)
     hint = None if options.openb_nodes is None else read_openb_nodes(open_trace(options.openb_nodes, "node list"))
-    assumptions = ["A pod is one worker: all its GPUs are on one node"]
+    assumptions = ["Each pod is one worker: all its GPUs are on one node"]
     if options.censored == "keep" and (phase == "running").any():
-        assumptions.append("Pods still running when the trace ended run as long as they were seen")
+        assumptions.append("Pods still running when the trace ended keep the run time observed so far")
     return Draft(
         ledger, submit_s, end_s - start_s, np.ones(table.rows), gpus * share,
         texts={"job_id": columns["name"], "job_class": columns["qos"], "gpu_types": columns["gpu_spec"],
@@ -67,7 +67,7 @@ def read_openb(text: TraceText, options: ReadOptions) -> Draft:
 
 
 def _drop_never_ran(ledger: Ledger, phase: Texts, columns: dict[str, Any], options: ReadOptions) -> None:
-    rule = "Dropped: it never ran, so its run time is not known"
+    rule = "Dropped: it never ran, so its run time is unknown"
     ledger.drop(phase == "pending", "pod was still pending", rule, columns["name"], unreadable=False)
     running = phase == "running"
     if options.censored == "drop":
@@ -75,7 +75,7 @@ def _drop_never_ran(ledger: Ledger, phase: Texts, columns: dict[str, Any], optio
             running, "pod was still running", "Dropped as asked: censored = drop", columns["name"], unreadable=False
         )
     else:
-        rule = "Kept with the time seen so far, which is a lower bound"
+        rule = "Kept with the run time observed so far, which is a lower bound"
         ledger.flag(running, "pod was still running when the trace ended", rule, columns["deletion_time"])
 
 

@@ -15,22 +15,22 @@ FormatKey = Literal["auto", "native", "philly", "openb", "helios", "swf", "sacct
 class ReadOptions(FrozenModel):
     """Choices of an import; each format uses those that concern it."""
 
-    format: FormatKey = Field("auto", description="Trace format; auto = detect by content.")
-    mapping: ColumnMapping | None = Field(None, description="Meaning of the columns of a CSV; empty = guess.")
+    format: FormatKey = Field("auto", description="Trace format; auto = detect from the content.")
+    mapping: ColumnMapping | None = Field(None, description="Meaning of the columns of a CSV file; empty = guess.")
     cancelled: Literal["keep", "drop"] = Field(
         "keep",
         title="Cancelled jobs",
-        description="Jobs cancelled after they ran: keep their run time as service, or drop them.",
+        description="Jobs cancelled while running: keep them with their recorded run time, or drop them.",
     )
     censored: Literal["keep", "drop"] = Field(
         "keep",
         title="Still running at the end",
-        description="Jobs still running when the trace ends: keep the time seen so far, or drop them.",
+        description="Jobs still running when the trace ends: keep the run time observed so far, or drop them.",
     )
     cpu_jobs: Literal["keep", "drop"] = Field(
         "keep",
         title="Jobs without GPUs",
-        description="Jobs without GPUs: keep as CPU jobs, or drop.",
+        description="Jobs without GPUs: keep them as CPU jobs, or drop them.",
     )
     zero_run: Literal["drop", "one-second"] = Field(
         "drop",
@@ -39,9 +39,9 @@ class ReadOptions(FrozenModel):
     )
     duplicates: Literal["suffix", "drop"] = Field(
         "suffix",
-        title="Id used again",
-        description="Different jobs with one id: number the later ones (#2, #3), or drop them. "
-        "A row repeated with equal times and GPUs is always dropped.",
+        title="Repeated job ID",
+        description="Different jobs with the same ID: number the later ones (#2, #3), or drop them. A repeated row "
+        "with the same times and GPUs is always dropped.",
     )
     philly_run_time: Literal["wall", "attempts"] = Field(
         "wall",
@@ -49,18 +49,18 @@ class ReadOptions(FrozenModel):
         description="Philly: first start to last end (with re-queue gaps), or the sum of the attempts.",
     )
     openb_nodes: bytes | None = Field(
-        None, exclude=True, description="openb: content of the node list, read as a cluster to offer."
+        None, exclude=True, description="openb: content of the node list, offered as the cluster."
     )
     gpus_per_processor: float = Field(
         1.0,
         title="GPUs per processor",
         gt=0,
         le=64,
-        description="SWF: GPUs for each processor; 0.125 = eight cores stand for one GPU.",
+        description="SWF: GPUs per processor; 0.125 = eight cores count as one GPU.",
     )
     cores_per_gpu: dict[str, float] = Field(
         default_factory=dict,
-        description="SWF: cores that stand for one GPU, by partition number; others use gpus_per_processor.",
+        description="SWF: cores that count as one GPU, by partition number; other partitions use gpus_per_processor.",
     )
     sacct_submit: Literal["submit", "eligible"] = Field(
         "submit",

@@ -65,9 +65,9 @@ def read_philly(text: TraceText, options: ReadOptions) -> Draft:
     )
     run_s = end_s - start_s if options.philly_run_time == "wall" else _sum_of_attempts(jobs)
     gpus = np.array(jobs.gpus)
-    ledger.drop(gpus == 0, "no GPUs recorded", "Dropped: the log names no GPU for it", unreadable=False)
+    ledger.drop(gpus == 0, "no GPUs recorded", "Dropped: the log lists no GPU for it", unreadable=False)
     ledger.flag(
-        np.array(jobs.changed_width), "attempts with different GPUs", "The first attempt's number is used", gpus
+        np.array(jobs.changed_width), "attempts with different GPUs", "The number of the first attempt is used", gpus
     )
     ledger.flag(_ambiguous(submit_s, start_s, end_s), "time in the hour that happened twice (2017-11-05)",
                 "Taken as written; may be off by one hour", jobs.submits)  # fmt: skip
@@ -81,7 +81,7 @@ def read_philly(text: TraceText, options: ReadOptions) -> Draft:
                "recorded_status": from_python(statuses)},
         floats={"recorded_start_s": start_s, "recorded_end_s": end_s},
         absolute=True,
-        meta={"time_zone": "local time of the cluster (US Pacific), no zone in the file"},
+        meta={"time_zone": "local time of the cluster (US Pacific); the file gives no time zone"},
         assumptions=[_attempts_rule(options)],
         cluster_hint=_hint(machines),
     )  # fmt: skip
@@ -89,8 +89,8 @@ def read_philly(text: TraceText, options: ReadOptions) -> Draft:
 
 def _attempts_rule(options: ReadOptions) -> str:
     if options.philly_run_time == "wall":
-        return "Run time = first start to last end, with the gaps between attempts"
-    return "Run time = sum of the attempts, without the gaps between them"
+        return "Run time = first start to last end, including the gaps between attempts"
+    return "Run time = sum of the attempts, excluding the gaps between them"
 
 
 # ---- collecting ----------------------------------------------------------------------------------
@@ -121,7 +121,9 @@ def _objects(text: TraceText) -> Iterator[tuple[int, Any]]:
         if content[at : at + 1] == ",":
             at = _skip(content, at + 1)
         elif content[at : at + 1] != "]":
-            raise InputError(f"file {text.name}", f"its JSON array breaks off after line {line}", "Export it again")
+            raise InputError(
+                f"file {text.name}", f"its JSON array ends after line {line}, before it is complete", "Export it again"
+            )
 
 
 def _skip(content: str, at: int) -> int:

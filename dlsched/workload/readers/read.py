@@ -99,8 +99,8 @@ def _format_of(text: TraceText, options: ReadOptions) -> str:
         return "csv"
     key = detection.choose(detection.detect(text.data, text.name), text.name)
     if key == "openb-nodes":
-        why = "it is an openb node list: it describes machines, not jobs"
-        raise InputError(f"file {text.name}", why, "Give the pod list here; a node list makes a cluster")
+        why = "it is an openb node list, which describes machines, not jobs"
+        raise InputError(f"file {text.name}", why, "Give the pod list; the node list is only for the cluster")
     if key == "helios-capacity":
         raise refuse_capacity(text.name)
     return key

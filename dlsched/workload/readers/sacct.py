@@ -58,7 +58,9 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
     blank = from_python([""] * table.rows)
     column = {name: raw.get(name, blank) for name in WANTED}
     mended = bools(pc.match_substring(column["jobname"], JOINER))
-    ledger.repair(mended, "delimiter inside JobName", "The name was put together from both ends", column["jobid"])
+    ledger.repair(
+        mended, "delimiter inside JobName", "The name was reassembled from both ends of the line", column["jobid"]
+    )
     state = _drop_never_started(ledger, column, options)
     come_s = timestamps(column["eligible" if options.sacct_submit == "eligible" else "submit"])
     submit_s = required(ledger, come_s, f"{options.sacct_submit} time", column[options.sacct_submit])
@@ -94,7 +96,7 @@ def delimiter_of(data: bytes) -> str:
 def _check_header(dialect: Dialect, name: str) -> None:
     have, what = set(dialect.header), f"sacct export {name}"
     if "reqgres" in have and not {"alloctres", "reqtres"} & have:
-        raise InputError(what, "ReqGRES is no longer filled by Slurm", "Export AllocTRES and ReqTRES in its place")
+        raise InputError(what, "ReqGRES is no longer filled by Slurm", "Export AllocTRES and ReqTRES instead")
     for wanted in (("jobid", "jobidraw"), ("submit", "eligible"), ("alloctres", "reqtres"), ("state",),
                    ("elapsedraw", "elapsed", "end")):  # fmt: skip
         if not have & set(wanted):
@@ -135,7 +137,7 @@ def _drop_never_started(ledger: Ledger, column: dict[str, Any], options: ReadOpt
     raw = words(column["state"])
     known = {value: _state_of(value) for value in set(raw)}
     state = np.array([known[value] for value in raw], dtype=object)
-    rule = "Dropped: its job's own row has the whole time"
+    rule = "Dropped: the job's own row has the total time"
     ledger.drop(bools(pc.match_substring(ids, ".")), "job step", rule, ids, unreadable=False)
     array = bools(pc.match_substring(ids, "["))
     rule = "Dropped: these array tasks have not started; one row stands for several jobs"
@@ -148,8 +150,8 @@ def _drop_never_started(ledger: Ledger, column: dict[str, Any], options: ReadOpt
     if options.censored == "drop":
         ledger.drop(running, "job was running", "Dropped as asked: censored = drop", ids, unreadable=False)
     else:
-        rule = "Kept with the time seen so far, which is a lower bound"
-        ledger.flag(running, "job was running at the export", rule, ids)
+        rule = "Kept with the run time observed so far, which is a lower bound"
+        ledger.flag(running, "job was still running at export", rule, ids)
     return state
 
 
@@ -158,29 +160,31 @@ def _run_s(ledger: Ledger, column: dict[str, Any], start_s: Floats, end_s: Float
     raw, clock = numbers(column["elapsedraw"]), clock_spans(column["elapsed"])
     bad = (raw.bad | clock.bad) & np.isnan(raw.values) & np.isnan(clock.values)
     span = Read(np.where(np.isnan(raw.values), clock.values, raw.values), raw.missing & clock.missing, bad)
-    ledger.drop(span.bad, "elapsed time cannot be read", "Dropped: seconds or [DD-[HH:]]MM:SS", column["elapsedraw"])
+    ledger.drop(
+        span.bad, "elapsed time cannot be read", "Dropped: must be seconds or [DD-[HH:]]MM:SS", column["elapsedraw"]
+    )
     return np.where(np.isnan(span.values), end_s - start_s, span.values)
 
 
 def _flag_peculiar(ledger: Ledger, column: dict[str, Any], state: Texts) -> None:
     ids = strings(column["jobid"])
     het = bools(pc.match_substring(ids, "+"))
-    ledger.not_modelled(het, "part of a heterogeneous job", "Parts are taken as jobs of their own", ids)
+    ledger.not_modelled(het, "part of a heterogeneous job", "Each part is treated as a separate job", ids)
     suspended = (np.nan_to_num(clock_spans(column["suspended"]).values) > 0) | (state == "suspended")
-    ledger.not_modelled(suspended, "job was suspended", "Time suspended is part of its run time", ids)
+    ledger.not_modelled(suspended, "job was suspended", "Suspended time counts as run time", ids)
     held = timestamps(column["eligible"]).values > timestamps(column["submit"]).values
-    rule = "Dependencies are not followed; sacct_submit = eligible lets jobs arrive then"
+    rule = "Dependencies are not modelled; with sacct_submit = eligible, jobs arrive when they become eligible"
     ledger.not_modelled(held, "held back by a dependency or hold (Eligible after Submit)", rule, ids)
 
 
 def _assumptions(options: ReadOptions, state: Texts) -> list[str]:
     notes = []
     if options.sacct_submit == "eligible":
-        notes.append("Jobs arrive when dependencies and holds let them run (Eligible), not when submitted")
+        notes.append("Jobs arrive when dependencies and holds let them run (Eligible), not when they are submitted")
     if options.cancelled == "keep" and (state == "cancelled").any():
-        notes.append("Cancelled jobs keep their run time as service")
+        notes.append("Cancelled jobs keep their recorded run time")
     if options.censored == "keep" and (state == "running").any():
-        notes.append("Jobs still running at the export run as long as they were seen")
+        notes.append("Jobs still running at export keep the run time observed so far")
     return notes
 
 
@@ -220,7 +224,7 @@ def _demand(ledger: Ledger, column: dict[str, Any]) -> tuple[Floats, Floats, dic
     nodes = np.nan_to_num(numbers(column["nnodes"]).values, nan=1.0)
     workers, per_worker = split_gpus(gpus)
     workers = np.where(gpus == 0, np.maximum(1.0, nodes), workers)
-    ledger.flag((given[3] != "") & (requested[3] == ""), "GPU type given but not asked for",
+    ledger.flag((given[3] != "") & (requested[3] == ""), "GPU type allocated but not requested",
                 "Not a constraint: the job may run on any type", given[3])  # fmt: skip
     floats = {"cpus_per_worker": cpus / workers, "mem_gib_per_worker": gib / workers}
     return workers, per_worker, floats, list(requested[3])

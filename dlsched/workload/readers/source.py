@@ -74,7 +74,7 @@ def _stored_bytes(source: Path | bytes, name: str) -> tuple[bytes, str]:
     if not source.exists():
         raise InputError(f"file {source}", "there is no such file", "Check the path")
     if not source.is_file():
-        raise InputError(f"file {source}", "it is a folder, not a file", "Name the trace file inside it")
+        raise InputError(f"file {source}", "it is a folder, not a file", "Give the trace file inside it")
     try:
         _check_size(source.stat().st_size, name)
         return source.read_bytes(), name
@@ -169,12 +169,12 @@ def _unzip(data: bytes, name: str) -> bytes:
         inside = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
         names = [_member_name(m.filename) for m in inside]
         if "[Content_Types].xml" in names:
-            raise InputError(f"file {name}", "it is an Office document", "Save the sheet as CSV and give that")
+            raise InputError(f"file {name}", "it is an Office document", "Save the sheet as CSV")
         if len(inside) != 1:
             why = f"the archive must hold exactly one file, it holds {len(names)} ({first_of(sorted(names), 10)})"
             raise InputError(f"file {name}", why, "Unpack it and give one of them")
         if inside[0].flag_bits & 1:
-            raise InputError(f"file {name}", "the archive is protected by a password", "Unpack it first")
+            raise InputError(f"file {name}", "the archive is password-protected", "Unpack it first")
         with archive.open(inside[0]) as stream:
             return _read_capped(stream, name)
 
@@ -190,14 +190,14 @@ def _member_name(path: str) -> str:
 def _as_text(data: bytes, name: str, notes: list[str]) -> bytes:
     for magic, kind in _FOREIGN:
         if data.startswith(magic):
-            raise InputError(f"file {name}", f"it is {kind}", "Give a text, gzip, bzip2, xz or zip file")
+            raise InputError(f"file {name}", f"it is {kind}", "Use a text, gzip, bzip2, xz or zip file")
     if data[257:262] == b"ustar":
         raise InputError(f"file {name}", "it is a tar archive", "Unpack it and give one of the files")
     data = _as_utf8(data, name, notes)
     head = data[: 1 << 16]
     strange = len(head) - len(head.translate(None, _CONTROLS))
     if strange > LARGEST_CONTROL_SHARE * len(head):
-        raise InputError(f"file {name}", "it is not a text file", "Give a text file such as CSV, or the export itself")
+        raise InputError(f"file {name}", "it is not a text file", "Use a text file such as CSV, or the original export")
     nuls = data.count(b"\0")
     if nuls:
         notes.append(f"Removed {nuls:,} NUL bytes")

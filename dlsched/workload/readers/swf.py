@@ -49,12 +49,12 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     submit_s, run_s = number(ledger, columns["submit"], "submit time"), number(ledger, columns["run"], "run time")
     run_s = _join_partial(ledger, value, np.where(run_s == -1, np.nan, run_s))
     _drop_cancelled(ledger, value["status"], run_s, options)
-    ledger.drop(np.isnan(run_s), "run time is -1 (unknown)", "Dropped: the job's length is not known", unreadable=False)
+    ledger.drop(np.isnan(run_s), "run time is -1 (unknown)", "Dropped: the run time is unknown", unreadable=False)
     processors = _processors(ledger, value)
     gpus = processors * _gpus_per_processor(value["partition"], options)
     workers, per_worker = split_gpus(gpus)
     ledger.not_modelled(value["preceding_job"] > 0, "waits for a preceding job (fields 17, 18)",
-                        "Dependencies and think times are not followed", value["preceding_job"])  # fmt: skip
+                        "Dependencies and think times are not modelled", value["preceding_job"])  # fmt: skip
     start_s = submit_s + np.where(value["wait"] >= 0, value["wait"], np.nan)
     return Draft(
         ledger, submit_s, run_s, workers, per_worker,
@@ -87,7 +87,7 @@ def _table(text: TraceText) -> Table:
     dialect = Dialect(" ", FIELDS, 0, 0, (), quoted=False)
     table = read_table(TraceText(bytes(plain), text.name), dialect, NEEDED)
     if not table.rows and not table.ragged:
-        raise InputError(f"SWF log {text.name}", "it has no jobs, only comments", "Export it again")
+        raise InputError(f"SWF log {text.name}", "it has only comments and no jobs", "Export it again")
     return table
 
 
@@ -101,7 +101,7 @@ def _join_partial(ledger: Ledger, value: dict[str, Floats], run_s: Floats) -> Fl
     if not partial.any():
         return run_s
     summarised = np.isin(value["job"], value["job"][~partial & ledger.alive])
-    rule = "Dropped: the job's summary line has its whole run time"
+    rule = "Dropped: the job's summary line has its total run time"
     ledger.drop(partial & summarised, "partial record of a job", rule, value["job"], unreadable=False)
     loose = np.flatnonzero(partial & ~summarised)
     if not loose.size:
@@ -113,7 +113,7 @@ def _join_partial(ledger: Ledger, value: dict[str, Floats], run_s: Floats) -> Fl
     joined[loose[first]] = total
     rest: Bools = np.zeros(len(run_s), dtype=bool)
     rest[np.delete(loose, first)] = True
-    ledger.drop(rest, "partial record of a job", "Joined with the job's first record", value["job"], unreadable=False)
+    ledger.drop(rest, "partial record of a job", "Merged with the job's first record", value["job"], unreadable=False)
     return joined
 
 
@@ -186,13 +186,16 @@ def _meta(header: dict[str, str]) -> dict[str, str]:
 def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
     if options.cores_per_gpu:
         listed = ", ".join(f"partition {name}: {cores:g}" for name, cores in options.cores_per_gpu.items())
-        notes = [f"Processors counted as GPUs by cores per GPU ({listed}); others x {options.gpus_per_processor:g}"]
+        notes = [f"Processors converted to GPUs by cores per GPU ({listed}); others x {options.gpus_per_processor:g}"]
     elif options.gpus_per_processor != 1:
         notes = [f"One processor counted as {options.gpus_per_processor:g} GPU"]
     else:
-        notes = ["Processors counted as GPUs, one for one: SWF logs record cores"]
+        notes = ["Each processor counted as one GPU, as SWF logs record only cores"]
     if (value["requested_time"] > 0).any():
-        notes.append("Requested times are not used: policies see the real run time, or one with the estimate error")
+        notes.append(
+            "Requested times are not used: policies see the true run time, or one with the estimate error of "
+            "the scenario"
+        )
     return notes
 
 

@@ -81,14 +81,16 @@ def sniff(data: bytes, *, delimiter: str = "", quoted: bool = True) -> Dialect:
     offset, number = _header_start(data)
     end = _line_end(data, offset)
     if end - offset > MAX_HEADER_BYTES:
-        why = f"it is {end - offset:,} bytes long, a header has at most {MAX_HEADER_BYTES:,}"
-        raise InputError("first line", why, "Check that the file is a table of text")
+        why = f"it is {end - offset:,} bytes long, the limit for a header is {MAX_HEADER_BYTES:,}"
+        raise InputError("first line", why, "Check that the file is a text table")
     first = data[offset:end].decode("utf-8", "replace").rstrip("\r\n")
     lines = _sample_lines(data, end)
     chosen = delimiter or _best_delimiter(first, lines)
     header, *rows = _split([first, *lines], chosen, quoted=quoted) or [[]]
     if len(header) > MAX_COLUMNS:
-        raise InputError("first line", f"it has {len(header):,} columns, the limit is {MAX_COLUMNS:,}", "Export fewer")
+        raise InputError(
+            "first line", f"it has {len(header):,} columns, the limit is {MAX_COLUMNS:,}", "Export fewer columns"
+        )
     width = Counter(len(row) for row in rows).most_common(1)[0][0] if rows else len(header)
     if width == len(header) + 1 and all(row[-1] == "" for row in rows if len(row) == width):
         header = [*header, ""]  # every line ends with a delimiter, the header does not
@@ -169,7 +171,7 @@ def read_table(text: TraceText, dialect: Dialect, wanted: Iterable[str]) -> Tabl
         plain = _parse(text, dialect, names, quoted=False)
         if plain.rows > parsed.rows:
             parsed = plain
-            notes.append("Quotes swallow lines: read as plain characters")
+            notes.append("A quote spans several lines: quotes read as plain characters")
     return Table(
         header=dialect.header,
         columns=parsed.columns,
@@ -264,7 +266,7 @@ def _parse(text: TraceText, dialect: Dialect, names: list[str], *, quoted: bool)
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return _Parsed({name: pa.array([], pa.string()) for name in names}, 0, (), (), text.data, dialect)
-        why = "a line is too long" if "straddling" in str(error) else "its lines cannot be cut into columns"
+        why = "a line is too long" if "straddling" in str(error) else "its lines cannot be split into columns"
         raise InputError(f"file {text.name}", why, "Check the quotes and line ends of the export") from None
     columns = {name: table.column(keys[name]) for name in names}
     return _Parsed(columns, table.num_rows, tuple(n - 1 for n in ragged_at), tuple(ragged_text), text.data, dialect)
@@ -302,7 +304,7 @@ def parquet_table(text: TraceText, wanted: Iterable[str]) -> Table:
         for batch in file.iter_batches(columns=names):
             size += batch.nbytes
             if size > MAX_BYTES:
-                limit = f"it is too large when unfolded: the limit is {MAX_BYTES // 1024**2} MiB"
+                limit = f"it is too large when decompressed: the limit is {MAX_BYTES // 1024**2} MiB"
                 raise InputError(f"file {text.name}", limit, "Split it, or export fewer columns")
             batches.append(batch)
         table = pa.Table.from_batches(batches) if batches else None
@@ -324,7 +326,7 @@ def _plain_column(column: Any, name: str) -> Any:
         return column
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_boolean(kind) or types.is_null(kind):
         return column.cast(pa.string())
-    raise InputError(f"column {name!r}", f"its Parquet type {kind} cannot be read", "Write numbers, texts or times")
+    raise InputError(f"column {name!r}", f"its Parquet type {kind} cannot be read", "Use numbers, texts or times")
 
 
 def need_columns(header: Sequence[str], needed: Iterable[str], what: str) -> None:

@@ -93,7 +93,7 @@ def _read_guessed(text: TraceText) -> Draft:
 
 def _refuse_unclear(name: str, header: Sequence[str], guess: ColumnMapping) -> None:
     if missing := guess.missing():
-        why = f"no column was recognised for {', '.join(missing)}; it has: {first_of(header)}"
+        why = f"no column was recognised for {', '.join(missing)}; its columns are: {first_of(header)}"
         do = "Map the columns, or rename them to job_id, submit_time_s, num_gpus, duration_s"
         if sum(re.fullmatch(NUMBER, name.strip()) is not None for name in header) > len(header) / 2:
             why, do = f"its first line holds numbers, not column names: {first_of(header)}", "Add a header line"
@@ -171,7 +171,7 @@ class _Mapped:
             self.assumptions.append("Submission times look like seconds since 1970; time zero = the first submission")
             return submit_s, True
         if dates:
-            self.assumptions.append("Time zero = the first submission; times without zone are taken as recorded")
+            self.assumptions.append("Time zero = the first submission; times without a time zone are used as recorded")
         return submit_s, dates
 
     def _time(self, key: str, absolute: bool) -> Floats:
@@ -182,7 +182,7 @@ class _Mapped:
         if has_times and absolute != (dates or (absolute and _looks_like_epoch(values))):
             is_date, is_plain = ("submissions", key) if absolute else (key, "submissions")
             why = f"the {is_date} are dates but the {is_plain} are plain seconds"
-            raise InputError(f"column {self.fields[key].column!r}", why, "Give both the same way")
+            raise InputError(f"column {self.fields[key].column!r}", why, "Use the same form for both")
         return values
 
     def _run(self, floats: dict[str, Floats]) -> Floats:
@@ -210,9 +210,9 @@ class _Mapped:
         if gpus is not None:
             return split_gpus(gpus)
         if workers is not None:
-            self.assumptions.append("No GPU column: one GPU for each worker")
+            self.assumptions.append("No GPU column: one GPU per worker")
             return workers, np.ones(len(workers))
-        self.assumptions.append("No worker column: one worker for each job")
+        self.assumptions.append("No worker column: one worker per job")
         return np.ones(self.table.rows), have["gpus_per_worker"]
 
     def _demands(self, workers: Floats) -> dict[str, Floats]:

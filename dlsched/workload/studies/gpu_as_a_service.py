@@ -67,10 +67,10 @@ class ServiceApplication(FrozenModel):
 
     name: str = Field(min_length=1, max_length=80, description="Name of the application.")
     share: float = Field(1.0, gt=0, le=1e9, description="Share of the jobs, relative to the other applications.")
-    parallel: float = Field(ge=0, le=1, description="Share of the run time that more GPUs divide.")
-    m60_ratio: float = Field(gt=0, le=100, description="Run time on an M60 over run time on a K80.")
+    parallel: float = Field(ge=0, le=1, description="Share of the run time that scales with more GPUs.")
+    m60_ratio: float = Field(gt=0, le=100, description="Run time on an M60 divided by the run time on a K80.")
     k80_hours: Hours = Field(
-        (40.0, 160.0), description="Run time on one K80, hours, drawn evenly from this range (assumed)."
+        (40.0, 160.0), description="Run time on one K80 in hours, drawn evenly from this range (assumed)."
     )
 
     def time_share(self, gpus: int) -> float:
@@ -101,42 +101,45 @@ class GpuaasSpec(FrozenModel):
     """Jobs for a cluster of ``nodes`` free slots."""
 
     kind: Literal["gpuaas"] = "gpuaas"
-    nodes: int = Field(10, ge=1, le=10_000, description="Free slots, each for a machine of a type the policy chooses.")
+    nodes: int = Field(10, ge=1, le=10_000, description="Rented machines, at most; the policy chooses their types.")
     jobs: int | None = Field(
         None,
         ge=1,
         le=MOST_JOBS,
-        description="How many to draw; empty = ten for each node.",
-        json_schema_extra={"placeholder": "10 a node"},
+        description="Number of jobs; empty = ten per node.",
+        json_schema_extra={"placeholder": "10 per node"},
     )
     rate: Rate = Field(
         "exponential",
-        description="How fast jobs come: exponential gaps of 75,000 s / nodes; low, high and high450 as fitted; "
-        "mixed = high and low in turn; even = equal gaps.",
+        description="Arrival rate: exponential gaps of 75,000 s / nodes; low, high and high450 as fitted; mixed = "
+        "high and low in turn; even = equal gaps.",
     )
     gap_s: float | None = Field(
-        None, gt=0, le=1e9, description="Mean gap of the rates exponential and even, seconds; empty = 75,000 / nodes."
+        None,
+        gt=0,
+        le=1e9,
+        description="Mean gap in seconds for the rates exponential and even; empty = 75,000 / nodes.",
     )
     due: Factors = Field(
         (1.0, 3.0),
-        description="Due at a multiple of the fastest run time after submission, drawn evenly from this range.",
+        description="Due date as a multiple of the fastest run time after submission, drawn evenly from this range.",
         json_schema_extra={"unit": "x"},
     )
     late_usd_per_s: Weights = Field(
         (0.003, 0.015),
         title="Late",
-        description="Cost of being late, a planning weight, drawn evenly from this range.",
+        description="Cost of lateness (a planning weight), drawn evenly from this range.",
         json_schema_extra={"shown_in": "$/h"},
     )
     applications: tuple[ServiceApplication, ...] = Field(APPLICATIONS, min_length=1, max_length=100)
-    in_turn: bool = Field(False, description="Applications one after the other instead of drawn by share.")
+    in_turn: bool = Field(False, description="Take the applications in turn instead of drawing them by share.")
     most_gpus: int = Field(8, ge=1, le=64, description="GPUs of the largest machine that can be rented.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_distinct("applications", [one.name for one in self.applications])
         if self.gap_s is not None and self.rate not in ("exponential", "even"):
-            raise ValueError(f"a gap goes with the rates exponential and even, the rate is {self.rate}")
+            raise ValueError(f"gap_s is only for the rates exponential and even, got rate {self.rate}")
         return self
 
     @property
@@ -263,9 +266,9 @@ def assumptions_of(spec: GpuaasSpec) -> tuple[str, ...]:
     (due_low, due_high), (late_low, late_high) = spec.due, spec.late_usd_per_s
     fitted = {"low", "high", "high450", "mixed"}
     return (
-        f"run time on one {BASE_TYPE}: {low:g}–{high:g} h (assumed, the study does not say)",
+        f"run time on one {BASE_TYPE}: {low:g}–{high:g} h (assumed, as the study does not say)",
         f"{BASE_TYPE}, {OTHER_TYPE} and 1–{spec.most_gpus} GPUs: speed laws of the applications (assumed)",
         *([f"rate {spec.rate}: fitted to the study's numbers of jobs at once"] if spec.rate in fitted else []),
-        f"due = submit + {due_low:g}–{due_high:g} x fastest time",
-        f"a second late costs {usd_text(late_low)}–{usd_text(late_high)}",
+        f"due dates: submission + {due_low:g} to {due_high:g} times the fastest run time",
+        f"a second of lateness costs {usd_text(late_low)}–{usd_text(late_high)}",
     )

@@ -49,17 +49,17 @@ class TrainingNetwork(FrozenModel):
 
     name: str = Field(min_length=1, max_length=80, description="Name of the network.")
     share: float = Field(1.0, gt=0, le=1e9, description="Share of the jobs, relative to the other networks.")
-    times: StepTimes = Field(description="Seconds per mini-batch at worker, uplink, server and downlink.")
+    times: StepTimes = Field(description="Seconds per mini-batch at the worker, uplink, server and downlink.")
     measured_per_s: tuple[Annotated[float, Field(gt=0, le=1e12)], ...] | None = Field(
         None,
         min_length=1,
         max_length=MOST_GPUS,
-        description="Measured mini-batches per second on 1, 2, ... nodes, in place of what the times give; more nodes "
-        "than that bring nothing.",
+        description="Measured mini-batches per second on 1, 2, ... nodes, used instead of the times; more nodes bring "
+        "no further gain.",
     )
-    steps_per_epoch: float = Field(gt=0, le=1e12, description="Mini-batches in an epoch.")
-    epochs: float = Field(ge=LEAST_EPOCHS, le=1e6, description="Epochs of a job, mean of the normal distribution.")
-    epoch_variance: float = Field(2.0, ge=0, le=1e12, description="Variance of the epochs.")
+    steps_per_epoch: float = Field(gt=0, le=1e12, description="Mini-batches per epoch.")
+    epochs: float = Field(ge=LEAST_EPOCHS, le=1e6, description="Mean number of epochs per job (normal distribution).")
+    epoch_variance: float = Field(2.0, ge=0, le=1e12, description="Variance of the number of epochs.")
 
     @property
     def mean_epochs(self) -> float:
@@ -126,7 +126,10 @@ def _preset(networks: Any) -> Any:
 
 def _stable(load: float) -> float:
     if load >= 1:
-        raise ValueError("must be below 1: jobs ask for more than the cluster can do; the queue would grow without end")
+        raise ValueError(
+            "must be below 1: at load 1 and above, jobs bring more work than the cluster can do and the "
+            "queue grows without end"
+        )
     return load
 
 
@@ -137,14 +140,14 @@ class StreamSpec(FrozenModel):
     """Training jobs for ``nodes`` nodes of one GPU: load = jobs per second x mean run time on one node / nodes."""
 
     kind: Literal["training-stream"] = "training-stream"
-    nodes: int = Field(100, ge=1, le=MOST_GPUS, description="Nodes of the cluster, with one GPU each.")
-    jobs: int = Field(4000, ge=1, le=MOST_JOBS, description="How many to draw.")
+    nodes: int = Field(100, ge=1, le=MOST_GPUS, description="Nodes in the cluster, with one GPU each.")
+    jobs: int = Field(4000, ge=1, le=MOST_JOBS, description="Number of jobs.")
     load: Annotated[float, AfterValidator(_stable)] = Field(
         0.7,
         ge=0.001,
         title="Load, mean",
-        description="Node time asked for, were each job on one node, over node time there is, in the mean of many "
-        "draws; below 1.",
+        description="Work submitted divided by the capacity of the cluster, with each job on one node, averaged over "
+        "many draws; below 1.",
         json_schema_extra={"shown_in": "%"},
     )
     networks: Networks = Field(
@@ -154,11 +157,11 @@ class StreamSpec(FrozenModel):
     network_model: Network = Field(
         "hybrid",
         title="Links",
-        description="How transfers to and from the server meet on its link: shared (exact), one at a time (fcfs), "
-        "or the study's hybrid, shared when busy and one at a time when not.",
+        description="How transfers share the server's link: all at once (exact), one at a time (fcfs), or the study's "
+        "hybrid, all at once when busy and one at a time otherwise.",
     )
-    servers: int = Field(1, ge=1, le=MOST_GPUS, description="Server nodes of a job on several nodes.")
-    shared_server: bool = Field(False, description="Whether servers share the nodes of workers.")
+    servers: int = Field(1, ge=1, le=MOST_GPUS, description="Server nodes per job on several nodes.")
+    shared_server: bool = Field(False, description="Whether servers run on the nodes of workers.")
     gpu_type: str = Field("K520", min_length=1, max_length=80, description="GPU type of the nodes.")
 
     @model_validator(mode="after")
@@ -171,8 +174,8 @@ class StreamSpec(FrozenModel):
         run_s, span_s = mean_alone_s(self), self.jobs * mean_gap_s(self)
         if max(run_s, span_s) > LONGEST_S:
             raise ValueError(
-                f"jobs run {run_s:.2g} s and arrive for {span_s:.2g} s in the mean, at most {LONGEST_S:g} s each: take "
-                "fewer epochs or jobs, or a higher load"
+                f"jobs run {run_s:.2g} s and arrive for {span_s:.2g} s in the mean, at most {LONGEST_S:g} s each: "
+                "choose fewer epochs or jobs, or a higher load"
             )
         return self
 
@@ -235,7 +238,7 @@ def speed_of_stream(spec: StreamSpec) -> SpeedSpec:
 LINKS = {
     "exact": "links shared (exact)",
     "fcfs": "links serve one transfer at a time (approximate)",
-    "hybrid": "links between shared and one at a time, by their use (hybrid, approximate)",
+    "hybrid": "links between shared and one at a time, depending on their use (hybrid, approximate)",
 }
 
 
@@ -265,7 +268,7 @@ def assumptions_of(spec: StreamSpec) -> tuple[Assumption, ...]:
         curves.append(f"measured for {', '.join(measured)}, flat beyond the last number of nodes")
     curves.append(f"one node is a worker with its server; {_nodes_words(spec)}")
     words += [
-        "the same steps on any number of nodes: what stale gradients cost is not modelled",
+        "the same number of steps on any number of nodes: the cost of stale gradients is not modelled",
         f"epochs: normal, variance {' or '.join(f'{value:g}' for value in variances)}, at least {LEAST_EPOCHS:g}",
     ]
     if from_table:
@@ -273,7 +276,7 @@ def assumptions_of(spec: StreamSpec) -> tuple[Assumption, ...]:
             f"{', '.join(from_table)} as in Table III of the HELL/KNEE study: batches of {BATCH:,}; worker: TFLOP over "
             f"{K520_TFLOPS:g} TFLOP/s; links: model size over 1 Gbit/s; server: 0 s"
         )
-    words.append(f"Poisson arrivals, load {spec.load:g} with each job on one node, in the mean of many draws")
+    words.append(f"Poisson arrivals, load {spec.load:g} with each job on one node, averaged over many draws")
     return stated(*(Assumption(kind="speed-curve", text=one) for one in curves), *words)
 
 

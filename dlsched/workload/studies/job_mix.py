@@ -48,7 +48,7 @@ class RunTimeSlack(FrozenModel):
     """Due at submission + U[low, high] x run time."""
 
     kind: Literal["run-times"] = "run-times"
-    low: float = Field(1.0, ge=0, le=1e6, description="Least multiple of the run time.")
+    low: float = Field(1.0, ge=0, le=1e6, description="Smallest multiple of the run time.")
     high: float = Field(3.0, ge=0, le=1e6, description="Largest multiple of the run time.")
 
     @model_validator(mode="after")
@@ -62,7 +62,7 @@ class FixedSlack(FrozenModel):
     """Due at submission + run time + slack."""
 
     kind: Literal["fixed"] = "fixed"
-    slack_s: float = Field(ge=0, le=1e9, description="Time a job may wait without being late, seconds.")
+    slack_s: float = Field(ge=0, le=1e9, description="Time a job may wait without being late, in seconds.")
 
 
 Due = Annotated[NoDue | RunTimeSlack | FixedSlack, Field(discriminator="kind")]
@@ -74,26 +74,34 @@ class JobClass(FrozenModel):
     name: str = Field(min_length=1, max_length=80, description="Name of the class.")
     share: float = Field(gt=0, le=1e9, description="Share of the jobs, relative to the other classes.")
     gpus: tuple[Gpus, ...] = Field((1.0,), min_length=1, max_length=100, description="GPU counts to choose from.")
-    gpu_weights: tuple[Weight, ...] = Field((), max_length=100, description="Weight of each count; empty = equal.")
+    gpu_weights: tuple[Weight, ...] = Field((), max_length=100, description="Weight of each GPU count; empty = equal.")
     run_time: RunTime
     due: Due = NoDue()
     late_usd_per_h: tuple[Weight, Weight] | None = Field(
-        None, description="Cost of each hour late, drawn evenly from this range, $; empty = none."
+        None, description="Cost per hour of lateness in $, drawn evenly from this range; empty = none."
     )
-    priority: float | None = Field(None, ge=-1e9, le=1e9, description="Higher goes first; empty = none.")
-    users: tuple[Name, ...] = Field((), max_length=10_000, description="Who submits; empty = nobody named.")
-    user_skew: float = Field(1.0, ge=0, le=10, description="User k submits in proportion to 1 / k ** skew.")
+    priority: float | None = Field(None, ge=-1e9, le=1e9, description="Priority; higher values go first; empty = none.")
+    users: tuple[Name, ...] = Field((), max_length=10_000, description="Users who submit the jobs; empty = no users.")
+    user_skew: float = Field(
+        1.0, ge=0, le=10, description="User k submits a number of jobs proportional to 1 / k ** skew."
+    )
     group: Name = Field("", description="Team or account of the class.")
-    model: Name = Field("", description="Network that the class trains.")
-    partition: Name = Field("", description="Exclusive part of the cluster; empty = anywhere.")
-    gpu_types: Name = Field("", description="GPU types the jobs accept, joined by '|'; empty = any.")
-    cpus_per_worker: float | None = Field(None, ge=0, le=1e6, description="CPU cores of each worker.")
-    mem_gib_per_worker: float | None = Field(None, ge=0, le=1e9, description="Memory of each worker, GiB.")
+    model: Name = Field("", description="Network trained by the class.")
+    partition: Name = Field("", description="Exclusive partition; empty = any node.")
+    gpu_types: Name = Field("", description="GPU types the jobs accept, separated by '|'; empty = any.")
+    cpus_per_worker: float | None = Field(None, ge=0, le=1e6, description="CPU cores per worker.")
+    mem_gib_per_worker: float | None = Field(None, ge=0, le=1e9, description="Memory per worker in GiB.")
     min_workers: int | None = Field(
-        None, ge=1, le=100_000, description="Smallest legal width; empty = the request, where any class states one."
+        None,
+        ge=1,
+        le=100_000,
+        description="Smallest allowed number of workers; empty = the request, if any class states one.",
     )
     max_workers: int | None = Field(
-        None, ge=1, le=100_000, description="Largest legal width; empty = the request, where any class states one."
+        None,
+        ge=1,
+        le=100_000,
+        description="Largest allowed number of workers; empty = the request, if any class states one.",
     )
 
     @field_validator("gpus")
@@ -111,7 +119,7 @@ class JobClass(FrozenModel):
         if self.gpu_weights and sum(self.gpu_weights) <= 0:
             raise ValueError("at least one GPU weight must be above 0")
         if self.late_usd_per_h and self.late_usd_per_h[1] < self.late_usd_per_h[0]:
-            raise ValueError("the range of costs per hour late must ascend")
+            raise ValueError("the range of costs per hour of lateness must ascend")
         if 0 in self.gpus and not self.cpus_per_worker and not self.mem_gib_per_worker:
             raise ValueError("CPU jobs (0 GPUs) need CPUs or memory per worker")
         return self
@@ -141,7 +149,7 @@ class JobMixSpec(FrozenModel):
     def _consistent(self) -> Self:
         check_distinct("classes", [job_class.name for job_class in self.classes])
         if self.jobs / self.arrivals.mean_jobs_per_h > _MOST_HOURS:
-            raise ValueError(f"{self.jobs} jobs would take over 100 years to arrive; raise the rate")
+            raise ValueError(f"{self.jobs} jobs would take over 100 years to arrive: raise the arrival rate")
         return self
 
     @property
@@ -228,7 +236,7 @@ def expected_load(spec: JobMixSpec, cluster: Cluster) -> float:
         If the cluster has no GPUs.
     """
     if cluster.num_gpus == 0:
-        raise InputError("load", "the cluster has no GPUs", "Add a pool of GPU nodes")
+        raise InputError("load", "the cluster has no GPUs", "Add nodes with GPUs")
     return spec.arrivals.mean_jobs_per_h / HOUR_S * spec.mean_gpu_s / cluster.num_gpus
 
 

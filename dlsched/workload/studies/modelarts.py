@@ -61,35 +61,40 @@ class ModelArtsSpec(FrozenModel):
     """Jobs for ``nodes`` nodes of 8 GPUs; a job runs on a power of two of them, from its minimum to its maximum."""
 
     kind: Literal["modelarts"] = "modelarts"
-    nodes: int = Field(70, ge=1, le=100_000, description="Nodes of the cluster, of 8 GPUs each; the study has 70–190.")
-    jobs: int = Field(TRACE_JOBS, ge=1, le=MOST_JOBS, description="Of the trace; 447 of 1,252 run 5 minutes and more.")
+    nodes: int = Field(
+        70, ge=1, le=100_000, description="Nodes in the cluster, with 8 GPUs each; the study uses 70–190."
+    )
+    jobs: int = Field(
+        TRACE_JOBS, ge=1, le=MOST_JOBS, description="Jobs in the trace; 447 of every 1,252 run at least 5 minutes."
+    )
     only_long: bool = Field(
         False,
-        title="Of them",
-        description="All, or only those that train for 5 minutes and more, as the study's base case does.",
+        title="Jobs kept",
+        description="All jobs, or only those that train for at least 5 minutes, as in the study's base case.",
     )
     load_scale: float = Field(
         1.0,
         ge=0.001,
         le=1000,
-        description="Arrivals this many times as dense as published; the jobs stay the same.",
+        description="Arrival rate as a multiple of the published one; the jobs stay the same.",
         json_schema_extra={"unit": "x"},
     )
     sigma: float = Field(
         1.5,
         ge=0,
         le=2.5,
-        description="Tail of the long jobs: deviation of the logarithm of what goes beyond 5 minutes (assumed).",
+        description="Tail of the long jobs: standard deviation of the logarithm of the time beyond 5 minutes "
+        "(assumed).",
     )
     requested: tuple[_Share, ...] = Field(
         (1.0,),
         min_length=1,
         max_length=11,
-        description="Shares of the jobs that ask for 1, 2, 4, ... nodes (assumed; the study does not say).",
+        description="Shares of the jobs that request 1, 2, 4, ... nodes (assumed, as the study does not say).",
     )
-    min_nodes: Nodes = Field(1, description="Least nodes of a job.")
+    min_nodes: Nodes = Field(1, description="Fewest nodes per job.")
     max_nodes: Nodes = Field(
-        16, title="Most nodes of a job", description="Jobs may run on 1, 2, 4, ... nodes up to this many."
+        16, title="Most nodes per job", description="Jobs may run on 1, 2, 4, ... nodes up to this many."
     )
 
     @model_validator(mode="after")
@@ -102,11 +107,11 @@ class ModelArtsSpec(FrozenModel):
         if requested[0] < self.min_nodes or requested[-1] > self.max_nodes:
             wrong = requested[0] if requested[0] < self.min_nodes else requested[-1]
             raise ValueError(
-                f"requested: jobs ask for {wrong} nodes, widths are {self.min_nodes} to {self.max_nodes}: change the "
-                "shares or the widths"
+                f"requested: jobs request {wrong} nodes, but are limited to {self.min_nodes} to {self.max_nodes}: "
+                "change the shares or the limits"
             )
         if requested[-1] > self.nodes:
-            raise ValueError(f"requested: jobs ask for {requested[-1]} nodes, the cluster has {self.nodes}")
+            raise ValueError(f"requested: jobs request {requested[-1]} nodes, but the cluster has {self.nodes}")
         return self
 
 
@@ -203,7 +208,7 @@ In "mishaps" each job is a bug job with 15% and cancelled with 10%, independentl
 up to 100%. Every estimate is off by up to 10%, also those of bug jobs.
 """
 _LAW = Assumption(
-    kind="speed-curve", text=f"twice the nodes are {2 * EFFICIENCY:g} times as fast (ModelArts study, Fig. 6)"
+    kind="speed-curve", text=f"twice the nodes give {2 * EFFICIENCY:g} times the speed (ModelArts study, Fig. 6)"
 )
 
 
@@ -229,15 +234,16 @@ def assumptions_of(spec: ModelArtsSpec) -> tuple[Assumption, ...]:
     """Return what a drawn trace takes for granted."""
     shares = np.array(spec.requested) / sum(spec.requested)
     sizes = [f"{share:.0%} for {2**power}" for power, share in enumerate(shares) if share > 0]
-    everyone = f"every job asks for {2 ** int(np.argmax(shares))}"
+    everyone = f"every job requests {2 ** int(np.argmax(shares))}"
     return stated(
-        f"synthetic trace: of {TRACE_JOBS:,} jobs {LONG_JOBS} long, means and time span as published, the rest assumed",
-        *(["jobs of less than 5 minutes left out"] if spec.only_long else []),
+        f"synthetic trace: {LONG_JOBS} of {TRACE_JOBS:,} jobs are long; means and time span as published, the rest "
+        "assumed",
+        *(["jobs shorter than 5 minutes left out"] if spec.only_long else []),
         "arrivals: Poisson, scaled to the published time span"
         + ("" if spec.load_scale == 1 else f", {spec.load_scale:g} times as dense"),
         f"run times of long jobs: 5 minutes and a lognormal tail, sigma {spec.sigma:g}",
-        f"nodes asked for: {everyone if len(sizes) == 1 else ', '.join(sizes)}",
-        f"widths: powers of two from {spec.min_nodes} to {spec.max_nodes} nodes",
+        f"nodes requested: {everyone if len(sizes) == 1 else ', '.join(sizes)}",
+        f"nodes per job: powers of two from {spec.min_nodes} to {spec.max_nodes}",
         _LAW,
     )
 
@@ -280,10 +286,10 @@ def on_whole_nodes(scenario: Scenario, nodes: int | None = None, most_nodes: int
         assumptions=stated(
             *notes,
             *about,
-            f"whole nodes of {NODE_GPUS} GPUs, a power of two of them; "
-            f"{fewer:,} of {len(jobs):,} jobs ask for fewer GPUs",
-            "run times as before, now on the nodes asked for",
-            f"widths: powers of two from 1 to {most_nodes} nodes, or what a job asks for",
+            f"whole nodes of {NODE_GPUS} GPUs, a power of two of them; {fewer:,} of {len(jobs):,} jobs request fewer "
+            "GPUs",
+            "run times as before, now on the requested nodes",
+            f"nodes per job: powers of two from 1 to {most_nodes}, or what a job requests",
             _LAW,
         ),
     )
@@ -318,7 +324,7 @@ def _nodes(count: int) -> Cluster:
 
 def _check_sizes(nodes: int | None, most_nodes: int) -> None:
     if most_nodes < 1 or most_nodes & (most_nodes - 1):
-        raise InputError("most nodes of a job", f"must be a power of two, got {most_nodes}", "Take 1, 2, 4, 8, 16, ...")
+        raise InputError("most nodes per job", f"must be a power of two, got {most_nodes}", "Use 1, 2, 4, 8, 16, ...")
     if nodes is not None and not 1 <= nodes <= LARGEST_POOL:
         raise InputError(
             "nodes of the cluster", f"must be from 1 to {LARGEST_POOL:,}, got {nodes}", "Change the number"

@@ -40,26 +40,26 @@ class SlottedJobsSpec(FrozenModel):
     """Jobs that arrive over time slots, and the machines they share."""
 
     kind: Literal["slotted-jobs"] = "slotted-jobs"
-    jobs: int = Field(50, ge=1, le=20_000, description="How many to draw.")
+    jobs: int = Field(50, ge=1, le=20_000, description="Number of jobs.")
     machines: int = Field(
         100,
         ge=1,
         le=10_000,
-        description="Each has 36 GPUs, 99 CPUs, 306 GiB of memory and 135 GiB of disk: 18 mean workers. The study has "
-        "100.",
+        description="Number of machines, each with 36 GPUs, 99 CPUs, 306 GiB of memory and 135 GiB of disk, enough "
+        "for 18 average workers. The study uses 100.",
     )
     slots: int = Field(
         20,
         ge=1,
         le=10_000,
-        description="Slots over which jobs arrive; every second one gets twice as many as the others.",
+        description="Slots over which jobs arrive; every second slot gets twice as many jobs as the others.",
     )
     slot_s: float = Field(
         3600.0,
         gt=0,
         le=1e7,
         title="Slot",
-        description="Length of a slot; the study names no unit.",
+        description="Length of a slot; the study gives no unit.",
         json_schema_extra={"shown_in": "min"},
     )
     insensitive: float = Field(
@@ -67,7 +67,7 @@ class SlottedJobsSpec(FrozenModel):
         ge=0,
         le=1,
         title="Time does not matter",
-        description="Share of the jobs that are worth the same whenever they end.",
+        description="Share of the jobs whose value does not depend on when they finish.",
         json_schema_extra={"shown_in": "%"},
     )
     critical: float = Field(
@@ -75,32 +75,32 @@ class SlottedJobsSpec(FrozenModel):
         ge=0,
         le=1,
         title="Time is critical",
-        description="Share of the jobs that lose nearly all their worth within a slot of their deadline; the rest lose "
-        "it little by little.",
+        description="Share of the jobs that lose nearly all their value within a slot of their deadline; the rest "
+        "lose it gradually.",
         json_schema_extra={"shown_in": "%"},
     )
     slowest_mb_per_slot: float = Field(
         2e5,
         gt=0,
         le=1e12,
-        title="Bandwidth, least",
-        description="Between machines; the study does not say, so it is assumed.",
+        title="Lowest bandwidth",
+        description="Bandwidth between machines; assumed, as the study does not say.",
         json_schema_extra={"unit": "MB/slot"},
     )
     fastest_mb_per_slot: float = Field(
         1e6,
         gt=0,
         le=1e12,
-        title="Bandwidth, most",
-        description="Drawn evenly between the least and this; assumed.",
+        title="Highest bandwidth",
+        description="Drawn evenly between the lowest and this; assumed.",
         json_schema_extra={"unit": "MB/slot"},
     )
     inside_factor: float = Field(
         10.0,
         ge=1,
         le=1e6,
-        title="Inside a machine",
-        description="Bandwidth inside one machine over that between machines; assumed.",
+        title="Within a machine",
+        description="Bandwidth within a machine as a multiple of that between machines; assumed.",
         json_schema_extra={"unit": "x"},
     )
 
@@ -222,8 +222,8 @@ def with_arrivals_of(
     if not window_s > 0:
         raise InputError(
             f"arrivals of {source.name!r}",
-            "all jobs come at once",
-            "Take a scenario whose jobs come one after the other",
+            "all jobs arrive at the same time",
+            "Choose a scenario whose jobs arrive one after the other",
         )
     made = slotted_jobs_scenario(spec, seed, name)
     picked = (np.arange(spec.jobs) + 0.5) / spec.jobs * len(submit_s)
@@ -252,11 +252,11 @@ def assumptions_of(spec: SlottedJobsSpec) -> tuple[Assumption, ...]:
         Assumption(
             kind="bandwidth",
             text=f"bandwidth between machines: {spec.slowest_mb_per_slot:g} to {spec.fastest_mb_per_slot:g} MB per "
-            f"slot, {spec.inside_factor:g} times as much inside one; the study does not say",
+            f"slot, {spec.inside_factor:g} times as much within one (assumed, as the study does not say)",
         ),
-        f"time matters not to {spec.insensitive:.0%} of the jobs, somewhat to {sensitive:.0%}, critically to "
+        f"time does not matter to {spec.insensitive:.0%} of the jobs, somewhat to {sensitive:.0%}, critically to "
         f"{spec.critical:.0%}",
         f"a slot is {spec.slot_s / HOUR_S:g} h; utility counts slots from arrival to the last one used",
-        "machines hold 18 times what a worker asks for in the mean",
-        "policies with fixed widths give each job 1 to 30 workers, drawn",
+        "each machine holds 18 times what a worker requests on average",
+        "policies with a fixed number of workers give each job 1 to 30 workers, drawn at random",
     )

@@ -39,37 +39,39 @@ class ServerJobsSpec(FrozenModel):
     """Jobs with workers and parameter servers, and the capacity they are admitted to."""
 
     kind: Literal["server-jobs"] = "server-jobs"
-    jobs: int = Field(50, ge=1, le=20_000, description="How many to draw.")
+    jobs: int = Field(50, ge=1, le=20_000, description="Number of jobs.")
     units: int = Field(
         3,
         ge=1,
         le=1000,
         title="Units of capacity",
-        description="Each has 600 GPUs, 3,400 CPUs, 1,400 GiB of memory and 1,200 GiB of disk; taken together.",
+        description="Each unit has 600 GPUs, 3,400 CPUs, 1,400 GiB of memory and 1,200 GiB of disk; all units form "
+        "one pool.",
     )
     updates: Literal["async", "sync"] = Field(
         "async",
-        description="Asynchronous: each worker makes steps on its own. Synchronous: all make one step together, on a "
-        "batch of fixed size.",
+        description="Asynchronous: each worker makes steps on its own. Synchronous: all workers make each step "
+        "together, on a batch of fixed size.",
     )
     overlap: Literal["sequential", "wait-free", "priority"] = Field(
         "wait-free",
         title="Transfers overlap",
-        description="Whether layers are sent while others compute: not at all; each as soon as it is ready; or with "
-        "the layers needed first going first. Assumed: the study does not say.",
+        description="Whether layers are sent while others compute: not at all, each as soon as it is ready, or those "
+        "needed first going first. Assumed, as the study does not say.",
     )
     forward_per: Literal["sample", "mini-batch"] = Field(
         "sample",
         title="Forward time is per",
-        description="What the forward time of a layer, 1 to 500 ms, is of; the study does not say.",
+        description="Whether the forward time of a layer, 1 to 500 ms, is per sample or per mini-batch; the study "
+        "does not say.",
     )
-    intervals: int = Field(1, ge=1, le=1000, description="Intervals over which jobs arrive; 1 = all come at once.")
+    intervals: int = Field(1, ge=1, le=1000, description="Intervals over which jobs arrive; 1 = all arrive together.")
     interval_s: float = Field(
         3600.0,
         gt=0,
         le=1e7,
         title="Interval",
-        description="Length of a scheduling interval: who gets in is decided at each.",
+        description="Length of a scheduling interval; admission is decided once per interval.",
         json_schema_extra={"shown_in": "min"},
     )
     instance_gpus: float = Field(
@@ -211,7 +213,7 @@ def assumptions_of(spec: ServerJobsSpec) -> tuple[str, ...]:
         "jobs drawn evenly from the ranges of the SMD study",
         f"speed: parameter servers, {spec.updates} updates, transfers overlap {spec.overlap}; times of layers are per "
         f"{spec.forward_per} forward and per mini-batch backward",
-        f"utility counts {unit}; the study names no unit",
+        f"utility counts {unit}; the study gives no unit",
         f"limits: 1 to 20 instances of {instance}, raised where one worker and one server need more",
-        "each job asks for as many servers as workers, as many as its limit holds",
+        "each job requests as many servers as workers, up to its limit",
     )

@@ -327,7 +327,7 @@ def test_solve_answers_one_or_a_list_and_marks_bad_ones(capsys, monkeypatch):
     assert answers[0]["twice"] == 2
     assert answers[1] == {"error": "instance: needs x."}
     assert "JSON object" in answers[2]["error"]
-    assert err == "dlsched: 2 of 3 instances are bad, see their error\n"
+    assert err == "dlsched: 2 of 3 instances cannot be solved: see the field error of each\n"
     feed(monkeypatch, "[1,")
     refused(capsys, ["solve", "double"], "standard input: is not JSON")
 

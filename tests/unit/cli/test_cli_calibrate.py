@@ -69,7 +69,7 @@ def test_json_and_csv_hold_every_policy_and_grouping(
 def test_a_default_cluster_is_said_not_to_be_that_of_the_recording(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calibrate", SACCT, "--policies", "fifo"]) == 0
     out = capsys.readouterr().out
-    assert "Not the cluster of the recording: Default cluster" in out
+    assert "Not the cluster that the trace was recorded on: Default cluster" in out
     assert "of those compared 14 cancelled, 16 failed and 9 timeout" in out
 
 
@@ -79,7 +79,7 @@ def test_a_default_cluster_is_said_not_to_be_that_of_the_recording(capsys: pytes
         (["data/samples/campus.csv"], "none of 2,000 jobs has a recorded start"),
         ([SACCT, "--policies", "fifoo"], "no policy has this key"),
         ([SACCT, "--policies", "fifo,fifo"], "policies must differ"),
-        (["RECORDED", "--policies", "fifo", "--by", "user"], "the jobs have no such names"),
+        (["RECORDED", "--policies", "fifo", "--by", "user"], "the jobs have no such column"),
         (["nowhere.csv"], "there is no such file"),
     ],
     ids=["no-starts", "unknown-policy", "twice", "no-such-names", "no-file"],

@@ -126,10 +126,10 @@ def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
             ["--generate", "modelarts", "--param", "max_nodes=6"],
             "generator, max_nodes: must be a power of two, got '6'",
         ),
-        (["--generate", "training-stream", "--param", "load=1"], "the queue would grow without end"),
-        ([], "needs either a FILE or --generate"),
-        (["x.csv", "--generate", "gpuaas"], "needs either a FILE or --generate"),
-        (["x.csv", "--param", "nodes=3"], "--param: is for --generate only"),
+        (["--generate", "training-stream", "--param", "load=1"], "the queue grows without end"),
+        ([], "needs either FILE or --generate"),
+        (["x.csv", "--generate", "gpuaas"], "needs either FILE or --generate"),
+        (["x.csv", "--param", "nodes=3"], "--param: is only for --generate"),
     ],
 )
 def test_bad_requests_are_one_line(capsys, tmp_path, args, message):

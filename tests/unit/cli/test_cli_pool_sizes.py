@@ -69,7 +69,7 @@ def test_sizes_by_mishaps_are_the_means_and_gains_of_single_runs(
 def test_the_table_says_what_single_runs_say(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pool-sizes", file, "--nodes", "3,6", "--policies", f"{OPTIMAL},{GREEDY}", "--futures", "0"]) == 0
     out = capsys.readouterr().out
-    assert "Gain and additional jobs: over ModelArts, greedy" in out
+    assert "Gain and additional jobs: compared with ModelArts, greedy" in out
     lines = [line for line in out.splitlines() if line.startswith("6 ")]
     run = simulate(elastic_scenario(), OPTIMAL)
     solved = int((run.decisions["status"] != "").sum())

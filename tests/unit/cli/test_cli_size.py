@@ -98,7 +98,7 @@ def test_runs_are_kept_and_found_again(tmp_path: Path, capsys: pytest.CaptureFix
         ),
         (["--target", "late<=5%"], "'late' is not a metric. Try 'late_"),
         (["--target", "utility_total>=1"], "target utility_total: Utility has no number on these jobs and machines."),
-        (["--target", "wait_p95<=1 h", "--types", "two=4"], "--types two=4: is not of the form TYPE=LEAST:MOST."),
+        (["--target", "wait_p95<=1 h", "--types", "two=4"], "--types two=4: is not of the form TYPE=FROM:TO."),
         (["--target", "wait_p95<=1 h", "--types", "three=1:4"], "change 'nodes.three': there is none of this name."),
         (["--target", "wait_p95<=1 h", "--vary", "failures=often"], "'often' is not a number."),
         (["--target", "wait_p95<=1 h", "--vary", "prices=2"], "has no randomness of its own."),

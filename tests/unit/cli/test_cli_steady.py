@@ -24,7 +24,7 @@ def test_the_table_has_a_line_for_each_policy_and_load(capsys):
     assert [line.split()[0] for line in lines[2:6]] == ["0.2", "0.4", "0.2", "0.4"]
     assert all(" 400 " in line for line in lines[2:6])
     assert "within target, ±" in lines[2]
-    assert "Difference on the same jobs, hours" in out
+    assert "Difference on the same jobs in hours" in out
     assert lines[-1].startswith("The log of every run was audited")
 
 

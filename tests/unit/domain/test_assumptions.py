@@ -38,7 +38,7 @@ TYPED = (
 
 def test_the_default_cluster_names_its_rule() -> None:
     assert DEFAULT.words == (
-        "Default cluster: 3 x 8-GPU node, the smallest number of 8-GPU nodes that fits the widest job at load 0.7"
+        "Default cluster: 3 x 8-GPU node, the smallest number of 8-GPU nodes that fits the largest job at load 0.7"
     )
     assert DEFAULT.is_about_default_cluster
     assert not PRICE.is_about_default_cluster

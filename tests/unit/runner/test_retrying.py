@@ -211,6 +211,6 @@ def _always_dies(_: int) -> None:
 
 def test_a_task_that_kills_every_process_ends_in_one_message(two: WorkerPool) -> None:
     executor: Executor = two.executor
-    with pytest.raises(WorkerDied, match=r"^The worker process died, probably for lack of memory\.$"):
+    with pytest.raises(WorkerDied, match=r"^The worker process died, probably because it ran out of memory\.$"):
         run_all([1], _always_dies, executor)
     assert run_all([-1, -2], abs, executor) == [1, 2]  # it goes on with new processes

@@ -15,7 +15,7 @@ from tests.support.chaos import Chaos
 from tests.support.scenarios import scenarios
 from tests.support.tables import jobs_table, nodes_table
 
-STALL = "policy gave no start"
+STALL = "the policy started no job"
 
 
 def violations(prepared: Prepared, log: RunLog, rows_expected: int | None = None) -> list[str]:

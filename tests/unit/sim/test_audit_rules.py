@@ -164,7 +164,7 @@ CORRUPTIONS: dict[str, tuple[dict[str, dict[int, Any]], tuple[str, ...]]] = {
     ),
     "cancellation ignored": (
         {"job_status": {J3: JobStatus.REJECTED}, "job_end_s": {J3: 80.0}},
-        ("at 70 s", "j3", "rejected although its user took it back at 70 s"),
+        ("at 70 s", "j3", "rejected although its user cancelled it at 70 s"),
     ),
     "left unfinished": (
         {"job_status": {J5: JobStatus.UNFINISHED}, "job_end_s": {J5: np.nan}},
@@ -290,8 +290,8 @@ def unfinished(log: RunLog, **changes: Any) -> RunLog:
 def test_a_stall_is_the_policy_s_doing() -> None:
     found = audit(scenario(), truth(), unfinished(clean(), stalled=True))
     assert found == [
-        "at 190 s: the run stopped at 190 s with 1 job unfinished because nobody ran and nothing was due: "
-        "policy gave no start. The first is job j5"
+        "at 190 s: the run stopped at 190 s with 1 job unfinished because no job was running and no event was due: "
+        "the policy started no job. The first is job j5"
     ]
 
 

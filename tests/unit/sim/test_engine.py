@@ -226,14 +226,14 @@ def test_only_changes_of_reasons_are_recorded_and_silence_once():
     [
         pytest.param({1: on((0, 5)), 0: on((0, 4))}, "At 0 s: job 'a' asks for 4 GPUs on node 0, .* 9 of 8", id="full"),
         pytest.param({0: on((0, 3))}, "job 'a' cannot run with 3 workers, legal are 4 to 4", id="width"),
-        pytest.param({0: on((1, 4))}, "there is no node 1, the last is 0", id="node"),
-        pytest.param({2: on((0, 1))}, "names row 2, of which nobody can know yet", id="later row"),
+        pytest.param({0: on((1, 4))}, "there is no node 1; the last one is 0", id="node"),
+        pytest.param({2: on((0, 1))}, "names row 2, which has not been submitted yet", id="later row"),
         pytest.param({0: on((0, 2), (0, 2))}, "two shares on one node", id="double"),
         pytest.param({0: (Step(4), Step(4))}, "each after the one before; step 2", id="undated second step"),
         pytest.param({0: (Step(4),), 1: (Step(5),)}, "finds no node for job 'b' with 5 workers", id="no room"),
         pytest.param({0: (Step(4, on((0, 3))[0].shares),)}, r"the shares hold \(3, 0\), not \(4, 0\)", id="sum"),
         pytest.param(Plan(rejected=(2,)), "rejects row 2, which is not a waiting job", id="reject"),
-        pytest.param(Plan(vms={0: "vm"}), "but the nodes are fixed", id="fixed"),
+        pytest.param(Plan(vms={0: "vm"}), "but the nodes are owned", id="fixed"),
     ],
 )
 def test_impossible_plans_are_refused(plan, message):

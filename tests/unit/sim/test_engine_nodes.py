@@ -141,7 +141,7 @@ def test_one_leaves_when_the_other_comes():
         ),
         pytest.param(
             {0: (step(15, (0, 5)), step(21))},
-            "job 'a' reserves node 0 from 15 s to 21 s, but the node is away",
+            "job 'a' reserves node 0 from 15 s to 21 s, but the node is down",
             id="planned absence",
         ),
     ],
@@ -310,7 +310,7 @@ def test_a_slot_that_fails_loses_its_vm():
     ("plan", "message"),
     [
         pytest.param(Plan(vms={0: "huge"}), "VM type 'huge' is not in the catalogue: small, big", id="unknown"),
-        pytest.param(Plan(vms={4: "big"}), "there is no slot 4, the last is 2", id="no slot"),
+        pytest.param(Plan(vms={4: "big"}), "there is no slot 4; the last one is 2", id="no slot"),
         pytest.param(Plan(vms={2: "big"}), "slot 2 is away", id="down"),
         pytest.param(Plan({0: on((0, 2))}), "asks for 2 GPUs on node 0, which would use 2 of 0", id="empty slot"),
     ],

@@ -76,7 +76,7 @@ def test_a_plan_that_is_refused_names_the_job_and_ends_the_run():
 def test_nothing_is_reserved_on_a_node_that_has_failed():
     cluster = nodes(2, absences=[failing(1, 3.0, 5.0)])
     plans = {4.0: {0: (step(6, (1, 8)), step(9))}}
-    with pytest.raises(PlanError, match="reserves node 1 from 6 s to 9 s, but the node is away"):
+    with pytest.raises(PlanError, match="reserves node 1 from 6 s to 9 s, but the node is down"):
         simulate(scenario(jobs((4, 3, 8)), cluster), Fake(script(plans)))
 
 

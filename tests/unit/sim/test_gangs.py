@@ -102,7 +102,7 @@ def test_what_is_blocked_changes_only_with_what_is_held():
         limit = 6.0 if state.now_s else 4.0
         return Plan({0: (Step(2, (Share(0, 2, 1),), None, 1, (limit, 9.0, 0.0, 0.0)),)})
 
-    with pytest.raises(PlanError, match="without changing what it holds"):
+    with pytest.raises(PlanError, match="without changing its allocation"):
         simulate(with_servers(training((0, 10, 2, 1), (1, 1, 1, 1)), placement="pool"), Fake(plan))
 
 
@@ -139,7 +139,7 @@ def test_rigid_jobs_bring_their_servers_too():
 
 def test_free_slots_are_refused():
     slots = Cluster(slots=2, catalogue=(VmType(name="vm", gpus=8),))
-    with pytest.raises(InputError, match="jobs with parameter servers need fixed nodes"):
+    with pytest.raises(InputError, match="jobs with parameter servers need owned nodes"):
         prepare(with_servers(training((0, 10, 3, 1)), slots))
 
 

@@ -16,8 +16,9 @@ def test_jobs_that_never_fit_are_refused_with_a_way_out():
     with pytest.raises(InputError) as caught:
         prepare(scenario(OVERSIZE, nodes(2)))
     assert str(caught.value) == (
-        "2 jobs of 4: can never fit the cluster (2 nodes and 16 GPUs in all); the largest is 'c' with 24 GPUs in "
-        "24 workers. Set the option oversize to drop (leave them out) or cap (cut their width), or enlarge the cluster."
+        "2 jobs of 4: can never fit the cluster (2 nodes with 16 GPUs in total); the largest is 'c' with 24 GPUs in 24 "
+        "workers. Set the option oversize to drop (leave them out) or cap (reduce their GPU count), or enlarge "
+        "the cluster."
     )
 
 

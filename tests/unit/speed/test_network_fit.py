@@ -36,7 +36,7 @@ def test_times_come_back_from_their_own_curve(network):
     assert found.times.stations_s == pytest.approx(PAPER.stations_s, rel=1e-4)
     assert found.max_error < 1e-6
     assert found.finding == ""
-    assert any("cannot tell uplink from downlink" in note for note in found.notes)
+    assert any("does not separate uplink from downlink" in note for note in found.notes)
     other = "As good: worker 0.083 s, links 0.018 s, server 0.072 s; taken are the longer links (our assumption)"
     assert (other in found.notes) == (network == "fcfs")
 
@@ -99,7 +99,7 @@ def test_the_network_that_made_the_curve_is_the_best():
 def test_linear_growth_needs_a_worker_only():
     found = fit_times(Measurements(np.array([1, 2, 4]), np.array([2.0, 4.0, 8.0])), "exact")
     assert found.times == step(0.5, 0, 0)
-    assert "Links and server at 0: more would hardly make the fit better" in found.notes
+    assert "Links and server at 0: a higher value would hardly improve the fit" in found.notes
 
 
 def test_least_squared_relative_errors_by_hand():
@@ -121,8 +121,8 @@ def test_two_points_fit_several_ways_and_say_so():
     assert found.times.server_s == 0  # the fewest stations, the first of those
     notes = " / ".join(found.notes)
     assert "As good with other stations instead (worker and server" in notes
-    assert "the times are not determined, the curve is" in notes
-    assert "2 numbers of workers are too few to judge a network: measure 3 or more" in notes
+    assert "the curve is determined, the times are not" in notes
+    assert "2 numbers of workers are too few to judge a network: measure at least 3" in notes
 
 
 def test_three_times_of_the_exact_network_are_a_set():

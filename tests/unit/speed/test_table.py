@@ -93,7 +93,7 @@ def test_impossible_tables_are_refused(rows, words):
 
 
 def test_a_speed_by_table_needs_the_table():
-    with pytest.raises(ValidationError, match="needs the run times"):
+    with pytest.raises(ValidationError, match="needs run times"):
         SpeedSpec(kind="table")
 
 

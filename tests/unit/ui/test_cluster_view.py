@@ -102,7 +102,7 @@ def test_empty_rows_do_not_count_and_equal_names_must_be_equal_types():
     table = pd.concat([pools_frame(CLUSTER).astype(object), empty], ignore_index=True)
     assert cluster_of(table, events_frame(CLUSTER), CLUSTER) is CLUSTER
     other = with_pool(pools_frame(CLUSTER), NODE.model_copy(update={"gpus": 4}), 1)
-    with pytest.raises(InputError, match="two different VM types are called 'node'"):
+    with pytest.raises(InputError, match="two different machine types are called 'node'"):
         cluster_of(other, events_frame(CLUSTER), CLUSTER)
 
 

@@ -79,7 +79,7 @@ def test_vm_examples_are_priced_and_dated():
     offers = catalogue.price_list(catalogue.EXAMPLES).offers
     assert {(offer.source, str(offer.as_of)) for offer in offers} == {("example price, not a quote", "2026-03-01")}
     assert all(offer.spot_usd_per_h < offer.usd_per_h for offer in offers if offer.spot_usd_per_h)
-    assert "Not a quote" in catalogue.EXAMPLES.note
+    assert "not quotes" in catalogue.EXAMPLES.note
 
 
 def test_demo_has_the_price_of_the_example_type(demo):

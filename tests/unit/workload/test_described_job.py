@@ -51,7 +51,7 @@ def test_the_row_holds_what_was_said():
     [
         ({"gbps": 0.0}, r"bandwidth: must be above 0 Gbit/s, got 0"),
         ({"limit": (8, 0, None, None)}, r"limit on CPUs: must be above 0 or empty, got 0\. Leave it empty"),
-        ({"worker": (0, 0, 0, 0)}, r"worker: must hold something"),
+        ({"worker": (0, 0, 0, 0)}, r"worker: must use at least one resource"),
     ],
     ids=["bandwidth", "limit", "nothing"],
 )
@@ -73,7 +73,7 @@ def test_a_negative_or_missing_time_names_its_layer_in_ms():
     with pytest.raises(InputError, match=r"layer 3, backward: must be from 0 to 1e\+15, got -80"):
         layers_in_ms(table)
     table.loc[1, COLUMNS[1]] = np.nan
-    with pytest.raises(InputError, match="layer 2, backward: must be a time in ms, got nothing"):
+    with pytest.raises(InputError, match="layer 2, backward: must be a time in ms, but is empty"):
         layers_in_ms(table)
     with pytest.raises(InputError, match="layers: their number must be from 1"):
         layers_in_ms(table.iloc[:0])
@@ -91,7 +91,7 @@ def test_files_with_other_names_and_separators_are_read():
         (b"forward,backward,transfer\n1,2,3\n1,x,3\n", "line 3, backward: must be a number of ms, got 'x'"),
         (b"", "file l.csv: cannot be read as CSV"),
         (b"\xff\xfe\x00", "file l.csv: cannot be read as CSV"),
-        (b"1" * 1_000_001, "has 1,000,001 bytes, at most 1,000,000 are read"),
+        (b"1" * 1_000_001, "has 1,000,001 bytes, the limit is 1,000,000"),
     ],
     ids=["column", "cell", "empty", "bytes", "large"],
 )

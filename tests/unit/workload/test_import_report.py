@@ -55,7 +55,7 @@ def test_fit_names_what_the_cluster_does_not_follow():
     assert fit.never_fit == ("j1",) == never_fit(workload, nodes(2))
     assert [(f.reason, f.count) for f in fit.not_modelled] == [
         ("job names a partition", 2),
-        ("job asks for CPU cores", 2),
+        ("job requests CPU cores", 2),
     ]
     mixed = Cluster(pools=(*nodes(1, partition="a").pools, *nodes(1).pools))
     assert [f.count for f in fit_of(workload, mixed).not_modelled] == [1, 2]
@@ -153,7 +153,7 @@ def test_jobs_with_servers_count_load_in_seconds():
     assert timed.work.tolist() == [60, 120]
     assert arrival_window_s(timed) == 120
     assert offered_load(timed, scenario.cluster) == pytest.approx((2 * 60 + 3 * 120) / (8 * 120))
-    # 5 CPUs of a, 7 of b; no node states memory, no job asks for disk
+    # 5 CPUs of a, 7 of b; no node states memory, no job requests disk
     assert shares_at_once(timed, scenario.cluster) == pytest.approx({"gpus": 5 / 8, "cpus": 12 / 20})
     assert loads_of(timed, scenario.cluster) == pytest.approx({"gpus": 0.5, "cpus": (5 * 60 + 7 * 120) / (20 * 120)})
 
@@ -173,5 +173,5 @@ def test_jobs_counted_in_seconds_stay_as_they_are():
 def test_resources_nobody_states_are_not_modelled_for_servers_too():
     scenario = with_servers(training((0, 10, 2, 1), (0, 10, 2, 1), disk_gib_per_server=[5.0, 0.0]), machines(1))
     found = fit_of(in_seconds(scenario), scenario.cluster).not_modelled
-    assert [(one.reason, one.count) for one in found] == [("job asks for disk", 1)]
+    assert [(one.reason, one.count) for one in found] == [("job requests disk", 1)]
     assert fit_of(scenario.workload, machines(1, cpus=4.0)).never_fit == ("a", "b")  # 2 workers and a server: 5 CPUs

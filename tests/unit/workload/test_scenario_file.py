@@ -260,7 +260,7 @@ BAD_DOCUMENTS = {
     "huge seed": ({"seed": 10**30}, "scenario, seed: must be at most"),
     "infinite price": ({"cluster": {"pools": [{**POOL, "count": math.inf}]}}, r"pools\.0\.count: must be a finite"),
     "newer": ({"format_version": 2}, "format_version: is 2: written by a newer dlsched"),
-    "older, unknown": ({"format_version": 0}, "format_version: 0 was never in use"),
+    "older, unknown": ({"format_version": 0}, "format_version: 0 was never used"),
     "version as text": ({"format_version": "1"}, "format_version: must be a whole number"),
     "version missing": ({"format_version": None}, "format_version: is missing"),
     "no jobs named": ({"workload": {}}, "workload: needs one of"),
@@ -307,7 +307,7 @@ BAD_BYTES = {
     "endless number": (b'{"seed": ' + b"1" * 10_000 + b"}", "not valid JSON"),
     "deep JSON": (b'{"a": ' + _nested("[", "]") + b"}", "nested"),
     "deep TOML": (b"a = " + _nested("[", "]"), "nested"),
-    "rather deep": (b'{"a": ' + b"[" * 60 + b"]" * 60 + b"}", "nested more than 50 deep"),
+    "rather deep": (b'{"a": ' + b"[" * 60 + b"]" * 60 + b"}", "nested more than 50 levels deep"),
 }
 
 

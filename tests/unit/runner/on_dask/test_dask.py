@@ -187,7 +187,7 @@ def test_a_task_that_kills_every_worker_ends_in_one_message(tmp_path: Path, code
             frail.add_worker()
         frail.wait_for(3)
         with open_pool(frail.address).executor as executor:
-            with pytest.raises(WorkerDied, match=r"^1 Dask worker died computing this, and as many at the first try, "):
+            with pytest.raises(WorkerDied, match=r"^1 Dask worker died while computing this, as many as at the first "):
                 run_all([1], _always_dies, executor)
             assert executor.submit(abs, -1).result(10) == 1, "the last worker is left"
 
@@ -199,7 +199,7 @@ def test_without_workers_or_scheduler_it_does_not_wait_for_ever(
     apart.add_worker()
     apart.wait_for(1)
     with open_pool(apart.address).executor as executor:
-        with pytest.raises(PoolLost, match=r"has had no worker for 0\.5 s\. Start some with: dask worker tcp://"):
+        with pytest.raises(PoolLost, match=r"has had no worker for 0\.5 s\. Start workers with: dask worker tcp://"):
             executor.submit(_always_dies, 1).result(20)
         with pytest.raises(PoolLost, match="has had no worker"):
             executor.submit(abs, -1).result(5)
@@ -244,11 +244,11 @@ def test_a_scheduler_without_workers_and_workers_that_differ_are_refused(
     apart: Cluster, code: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(dask_pool, "CONNECT_S", 0.3)
-    with pytest.raises(InputError, match=r"has no workers\. Start some with: dask worker tcp://.* --nthreads 1"):
+    with pytest.raises(InputError, match=r"has no workers\. Start workers with: dask worker tcp://.* --nthreads 1"):
         open_pool(apart.address)
     monkeypatch.undo()
     with apart.worker_for_now("--nthreads", "3"):
-        with pytest.raises(InputError, match="must compute one run at a time, got 3 threads") as found:
+        with pytest.raises(InputError, match="must run with one thread, got 3 threads") as found:
             open_pool(apart.address)
         assert "--nthreads 1, and --nworkers 3" in found.value.do
     with (
@@ -293,7 +293,7 @@ def test_sweep_and_pool_sizes_compute_on_dask(
             answers.append(json.loads(capsys.readouterr().out))
         assert without_cpu(answers[0]) == without_cpu(answers[1])
     assert main([*sweep, "--dask", cluster.address, "--processes", "2"]) == 2
-    assert "cannot go with --processes 2" in capsys.readouterr().err
+    assert "cannot be combined with --processes 2" in capsys.readouterr().err
 
 
 def test_a_scheduler_that_ends_in_the_middle_is_one_line(apart: Cluster, tmp_path: Path) -> None:
@@ -310,5 +310,6 @@ def test_a_scheduler_that_ends_in_the_middle_is_one_line(apart: Cluster, tmp_pat
         assert process.wait(20) == 1
         assert process.stderr is not None
         assert process.stderr.read() == (
-            f"dlsched: Dask scheduler {apart.address}: ended, or the connection to it did. Start it, and ask again.\n"
+            f"dlsched: Dask scheduler {apart.address}: has ended, or the connection to it was lost. Start it and run "
+            "again.\n"
         )

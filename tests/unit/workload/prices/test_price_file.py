@@ -54,7 +54,7 @@ def test_semicolons_comments_and_dollar_signs():
 
 
 MISTAKES = {
-    "no rows": (file(), "no rows besides the header"),
+    "no rows": (file(), "only a header and no data rows"),
     "no price": (file("a,T4,1,"), "line 2, column usd_per_h: is empty"),
     "price 0": (file("a,T4,1,1", "b,T4,1,0"), "line 3, usd_per_h: Input should be greater than 0, got '0'"),
     "negative price": (file("a,T4,1,-2"), "line 2, usd_per_h: Input should be greater than 0, got '-2'"),
@@ -82,7 +82,7 @@ def test_mixed_currencies_name_the_lines():
         read_prices(content, "mine.csv")
     with pytest.raises(InputError, match=r"EUR in line 2; USD in line 3"):
         read_prices(file("a,T4,1,€1", "b,T4,1,2"), "mine.csv")
-    with pytest.raises(InputError, match="all prices are in GBP, the planner counts in USD"):
+    with pytest.raises(InputError, match="all prices are in GBP, but the planner uses USD"):
         read_prices(file("a,T4,1,£1"), "mine.csv")
 
 

@@ -67,7 +67,7 @@ def test_only_ticked_offers_are_used():
 
 
 def test_empty_lists_are_refused_with_a_way_out():
-    with pytest.raises(InputError, match=r"catalogue: it has no machine type\. Add a type, import"):
+    with pytest.raises(InputError, match=r"catalogue: it has no machine type\. Add a machine type, import"):
         to_vm_types(PriceList())
     with pytest.raises(InputError, match="none of its 1 types is ticked"):
         to_vm_types(PriceList(offers=(A.model_copy(update={"use": False}),)))

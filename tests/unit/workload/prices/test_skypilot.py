@@ -68,7 +68,7 @@ def test_what_is_dropped_is_counted_by_reason():
     assert [offer.name for offer in read.offers] == ["box"]
     assert counts(read) == {
         "no InstanceType: a TPU, or a GPU priced apart": 1, "a TPU": 1, "no accelerator: CPU only": 1,
-        "part of a GPU: AcceleratorCount is not a whole number": 1, "AcceleratorCount is 0 or less": 1,
+        "share of a GPU: AcceleratorCount is not a whole number": 1, "AcceleratorCount is 0 or less": 1,
         "AcceleratorCount is not a number": 1, "no on-demand price": 1, "price out of range": 1,
     }  # fmt: skip
     assert (read.report.rows, read.report.kept, read.report.dropped) == (9, 1, 8)
@@ -95,7 +95,7 @@ def test_strange_cells_are_repaired_or_flagged_and_counted():
     a, b, c, d, e, f = read.offers
     assert (a.spot_usd_per_h, b.cpus, c.spot_usd_per_h, d.gpus, e.gpu_type, f.gpus) == (None, None, 11, 4, "A100", 8)
     assert counts(read) == {
-        "SpotPrice cannot be used": 1, "vCPUs cannot be used": 1, "spot is dearer than on demand": 1,
+        "SpotPrice cannot be used": 1, "vCPUs cannot be used": 1, "spot price above the on-demand price": 1,
         "GpuInfo states another number of GPUs": 1, "AcceleratorName is empty": 1, "AcceleratorCount is empty": 1,
     }  # fmt: skip
 
@@ -125,7 +125,7 @@ def test_nothing_to_rent_says_why():
     cpu = {**BOX, "AcceleratorName": "", "AcceleratorCount": "", "GpuInfo": ""}
     with pytest.raises(InputError, match=r"no machine with GPUs that can be rented: 2 x no accelerator: CPU only"):
         read_prices(file(cpu, cpu), "vms.csv")
-    with pytest.raises(InputError, match="no rows besides the header"):
+    with pytest.raises(InputError, match="only a header and no data rows"):
         read_prices(file(), "vms.csv")
     with pytest.raises(InputError, match="missing columns: Price"):
         read_prices(file(BOX, columns=[name for name in COLUMNS if name != "Price"]), "vms.csv")

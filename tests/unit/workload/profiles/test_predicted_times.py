@@ -57,16 +57,16 @@ def test_predictions_follow_the_law_and_say_what_lies_outside():
     assert found.outside["K80"] == (False,) * 8
     assert found.outside["T4"] == (True,) * 2  # its GFLOPS are between those of others, but no row is of it
     assert found.outside.get("H100", (True,)) == (True,)
-    assert found.lacking["odd"] == "its GFLOPS are not known"
-    assert "AlexNet on odd: its GFLOPS are not known" in lacking_words([found])
+    assert found.lacking["odd"] == "its GFLOPS are unknown"
+    assert "AlexNet on odd: its GFLOPS are unknown" in lacking_words([found])
 
 
 def test_one_measured_gpu_type_says_nothing_of_others():
     found = predict_on(a_fit(types=("V100",)), {"V100": 8, "A100": 8})
     assert list(found.rows) == ["V100"]
-    assert "measured on V100 only" in found.lacking["A100"]
+    assert "measured only on V100" in found.lacking["A100"]
     nothing = predict_on(a_fit(types=("V100",)), {"A100": 8})
-    with pytest.raises(InputError, match="AlexNet on A100: measured on V100 only"):
+    with pytest.raises(InputError, match="AlexNet on A100: measured only on V100"):
         fill_times(a_scenario(), [nothing], np.array(["AlexNet"] * 3, dtype=object), "A100", "times predicted")
 
 
@@ -152,7 +152,7 @@ def test_relative_speeds_do_not_count_twice():
 @pytest.mark.parametrize(
     ("columns", "network", "on", "message"),
     [
-        ({"gpus_per_worker": [0.5, 1, 1]}, "net", "A100", "one job asks for no GPU or a part of one"),
+        ({"gpus_per_worker": [0.5, 1, 1]}, "net", "A100", "one job requests no GPU or a share of one"),
         ({}, "other", "A100", "3 of them have no network"),
         ({}, "net", "H100", "has no times on H100"),
     ],

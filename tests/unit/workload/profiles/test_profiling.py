@@ -103,12 +103,12 @@ def test_bad_rows_are_dropped_by_line_with_their_rule(row):
 
 BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "it is empty"),
-    "header only": (HEAD, "no rows besides the header"),
+    "header only": (HEAD, "only a header and no data rows"),
     "no time": ("network,gpus\na,1\n", "no column was recognised for the training time"),
     "no GPUs": ("network,seconds\na,1\n", "no column was recognised for the number of GPUs"),
     "step times without batch": ("gpus,step_time\n1,2\n", "the batch size that step times need"),
     "jobs as networks": (HEAD + "".join(f"job{i},V100,1,64,10,{i + 1}\n" for i in range(300)), "not jobs"),
-    "too many rows": (HEAD + "a,V100,1,64,10,5\n" * (MOST_ROWS + 1), "at most 10,000"),
+    "too many rows": (HEAD + "a,V100,1,64,10,5\n" * (MOST_ROWS + 1), "the limit is 10,000"),
     "nothing usable": (HEAD + "a,V100,x,64,10,5\n", "no row can be used"),
     "pdf": (b"%PDF-1.7 \n" + bytes(300), "PDF"),
     "bomb": (gzip.compress(b"0" * (201 << 20), 1), "too large when decompressed"),

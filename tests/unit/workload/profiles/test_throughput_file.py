@@ -179,7 +179,7 @@ def test_names_are_plain_text():
     ("text", "message"),
     [
         ("", "it is empty"),
-        ("workers,throughput\n", "it has no rows besides the header"),
+        ("workers,throughput\n", "it has only a header and no data rows"),
         ("a,b\n1,2\n", "no column was recognised for the number of workers (workers) and mini-batches per second"),
         ("worker_s,uplink_s\n1,2\n", "no column was recognised for server (server_s) and downlink (downlink_s)"),
         ("workers,throughput\n3,5\n3,6\n", "series with one number of workers"),
@@ -188,7 +188,7 @@ def test_names_are_plain_text():
         (b"%PDF-1.7 not a table", "a PDF document"),
         (bytes(range(32)) * 20, "not a text file"),
         (gzip.compress(b"workers,throughput\n1,5\n2,6\n", mtime=0)[:-9], "gzip compression is damaged"),
-        ("workers,throughput\n" + "1,5\n2,6\n" * (MOST_ROWS // 2 + 1), "at most 10,000 are used"),
+        ("workers,throughput\n" + "1,5\n2,6\n" * (MOST_ROWS // 2 + 1), "the limit is 10,000"),
         (
             "name,workers,throughput\n" + "".join(f"n{i},{k},{k}\n" for i in range(201) for k in (1, 2)),
             "it has 201 series",

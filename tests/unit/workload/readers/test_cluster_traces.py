@@ -57,7 +57,7 @@ def test_openb_running_pods_can_be_dropped():
 
 
 def test_openb_node_list_is_no_trace():
-    with pytest.raises(InputError, match="node list: it describes machines"):
+    with pytest.raises(InputError, match="node list, which describes machines"):
         read(NODES)
     with pytest.raises(InputError, match="missing columns: sn, gpu, model"):
         read_cluster(PODS.encode(), "pods")
@@ -91,7 +91,7 @@ def test_helios():
     assert column(trace, "partition") == column(trace, "group") == {"1": "vcA", **dict.fromkeys("2356", "vcB")}
     assert column(trace, "recorded_start_s")["1"] == 60
     assert trace.workload.meta["time_zero"] == "2020-06-09T18:41:00"
-    assert "Cancelled jobs keep their run time as service" in trace.assumptions
+    assert "Cancelled jobs keep their recorded run time" in trace.assumptions
 
 
 def test_helios_options():
@@ -100,7 +100,7 @@ def test_helios_options():
 
 
 def test_helios_capacity_table_is_recognised():
-    with pytest.raises(InputError, match=r"cluster_gpu_number\.csv\), it has no jobs"):
+    with pytest.raises(InputError, match=r"cluster_gpu_number\.csv\), which has no jobs"):
         read("date,vcA,vcB,total\n2020-06-09,16,112,128\n")
 
 
@@ -135,7 +135,7 @@ def test_swf():
     assert column(trace, "user")["1"] == "user 3"
     assert column(trace, "recorded_status")["8"] == "cancelled"
     assert trace.workload.meta["time_zero"] == "2017-06-01T00:00:00Z"
-    assert any(text.startswith("Processors counted as GPUs") for text in trace.assumptions)
+    assert any(text.startswith("Each processor counted as one GPU") for text in trace.assumptions)
     assert [(p.count, p.vm.gpus) for p in trace.cluster_hint.pools] == [(4, 8)]
 
 
@@ -159,7 +159,7 @@ def test_swf_partial_records_are_not_counted_twice():
 
 def test_swf_without_header_and_without_jobs():
     assert read(swf(line(1), line(2, submit=5), header="")).format_key == "swf"
-    with pytest.raises(InputError, match="no jobs, only comments"):
+    with pytest.raises(InputError, match="only comments and no jobs"):
         read("; Version: 2.2\n", format="swf")
 
 

@@ -101,24 +101,24 @@ def test_times_of_jobs_that_are_not_in_the_list_are_left_out(instance):
     without_c = "".join(line for line in JOB_TABLE.splitlines(keepends=True) if ",c," not in line)
     read = gpuaas.read_instance_folder(instance(f0=without_c))
     assert list(read.scenario.workload.job_id) == ["b", "a"]
-    assert read.report.notes == (f"{TIMES}: 4 lines are of jobs that are not in {JOBS}",)
+    assert read.report.notes == (f"{TIMES}: 4 lines belong to jobs that are not in {JOBS}",)
 
 
 T, J, N = 1, 0, 2
 BAD = {
     "no times file": (T, lambda t: None, rf"instance 'week 1': lacks the file {TIMES}"),
     "no jobs file": (J, lambda t: None, rf"lacks the file {JOBS}"),
-    "no nodes": (N, lambda t: "Nodes\n", f"file {NODES}: it has no rows besides the header"),
+    "no nodes": (N, lambda t: "Nodes\n", f"file {NODES}: it has only a header and no data rows"),
     "empty nodes": (N, lambda t: "", f"file {NODES}: it is empty"),
-    "one node twice": (N, lambda t: t + "n1\n", rf"{NODES}, line 4, column Nodes: must be unique, 'n1'"),
+    "one node twice": (N, lambda t: t + "n1\n", rf"{NODES}, line 4, column Nodes: must be unique, but 'n1'"),
     "no header": (N, lambda t: "n1\nn2\n", f"file {NODES}: missing columns: Nodes"),
     "binary": (N, lambda t: bytes(range(256)), f"file {NODES}: it is not a text file"),
     "parquet": (N, lambda t: b"PAR1xxxx", "it is a Parquet file"),
-    "no jobs": (J, lambda t: t.splitlines()[0], f"file {JOBS}: it has no rows"),
+    "no jobs": (J, lambda t: t.splitlines()[0], f"file {JOBS}: it has only a header"),
     "columns": (J, lambda t: t.replace("Deadline", "Dead line"), "missing columns: Deadline. Did you mean 'Dead line'"),
-    "ragged": (J, lambda t: t + "x,1\n", f"{JOBS}, line 5: has another number of fields"),
+    "ragged": (J, lambda t: t + "x,1\n", f"{JOBS}, line 5: must have"),
     "no id": (J, lambda t: t.replace("J1,b", "J1,"), "line 2, column UniqueJobsID: must not be empty"),
-    "same id": (J, lambda t: t.replace("J1,c", "J1,a"), "UniqueJobsID: must be unique, 'a' is there twice"),
+    "same id": (J, lambda t: t.replace("J1,c", "J1,a"), "UniqueJobsID: must be unique, but 'a' appears twice"),
     "due early": (J, lambda t: t.replace(",30,130,", ",30,20,"),
                   "line 4, column Deadline: job 'c': due 20 s is before submission 30 s. Correct or delete the job"),
     "no due": (J, lambda t: t.replace("500.5", ""), "line 2, column Deadline: must be a number of at least 0"),

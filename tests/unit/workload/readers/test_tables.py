@@ -61,12 +61,12 @@ def findings(trace, kind):
         pytest.param("x,5,1,0", "run time is 0 s", id="zero run time"),
         pytest.param("x,-5,1,60", "submitted before time zero", id="negative submission"),
         pytest.param("x,5,-1,60", "GPU count is negative", id="negative GPUs"),
-        pytest.param("x,5,0,60", "asks for nothing", id="0 GPUs and nothing else"),
-        pytest.param("x,5,1e6,60", "asks for too many GPUs or workers", id="a million GPUs"),
+        pytest.param("x,5,0,60", "requests no resources", id="0 GPUs and nothing else"),
+        pytest.param("x,5,1e6,60", "requests too many GPUs or workers", id="a million GPUs"),
         pytest.param("x,5,1,1e16", "run time out of range", id="run time of 1e16 s"),
         pytest.param("x,5,1", "wrong number of fields in the line", id="too few fields"),
         pytest.param("x,5,1,60,9", "wrong number of fields in the line", id="too many fields"),
-        pytest.param("good3,3,1,60", "row repeated", id="row repeated"),
+        pytest.param("good3,3,1,60", "repeated row", id="repeated row"),
     ],
 )
 def test_bad_rows_are_dropped_with_a_reason(line, reason):
@@ -74,7 +74,7 @@ def test_bad_rows_are_dropped_with_a_reason(line, reason):
     assert trace.report.counts == {"rows": 21, "kept": 20, "repaired": 0, "dropped": 1}
     (found,) = trace.report.of_kind("dropped")
     assert (found.reason, found.count) == (reason, 1)
-    if reason != "row repeated":
+    if reason != "repeated row":
         assert found.examples[0].line == 2
 
 
@@ -101,7 +101,7 @@ def test_mostly_bad_file_is_refused_with_an_example():
 
 
 def test_header_only():
-    with pytest.raises(InputError, match="no rows besides the header"):
+    with pytest.raises(InputError, match="only a header and no data rows"):
         read(HEAD + "\n")
 
 

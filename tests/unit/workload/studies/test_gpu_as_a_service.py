@@ -28,8 +28,8 @@ def test_a_scenario_has_slots_machines_times_and_says_what_is_assumed():
     words = "\n".join(words_of(scenario))
     assert "run time on one K80: 40–160 h (assumed" in words
     assert "rate high: fitted" in words
-    assert "due = submit + 1–3 x fastest time" in words
-    assert "a second late costs $0.003–$0.015" in words
+    assert "due dates: submission + 1 to 3 times the fastest run time" in words
+    assert "a second of lateness costs $0.003–$0.015" in words
     assert "list prices 2022-07-05 (Table 2" in words
     dear = tuple(vm.model_copy(update={"usd_per_h": 9.0}) for vm in study_types())
     assert "list prices" not in "\n".join(words_of(gpuaas_scenario(GpuaasSpec(nodes=4), 3, dear)))

@@ -136,7 +136,7 @@ def test_shares_say_how_often():
         ({"due": [3, 1]}, "generator, due: a range must ascend, got 3 to 1"),
         ({"due": [0.5, 1]}, "generator, due.0: .*greater than or equal to 1"),
         ({"late_usd_per_s": [-1, 1]}, "late_usd_per_s.0"),
-        ({"gap_s": 5, "rate": "high"}, "a gap goes with the rates exponential and even, the rate is high"),
+        ({"gap_s": 5, "rate": "high"}, "gap_s is only for the rates exponential and even, got rate high"),
         ({"gap_s": 0}, "generator, gap_s"),
         ({"applications": []}, "generator, applications"),
         ({"applications": [HALF, HALF]}, "two applications are called 'half'"),

@@ -244,8 +244,8 @@ def test_workers_of_several_or_part_of_a_gpu_count_gpus():
 @pytest.mark.parametrize(
     ("workers", "curves", "message"),
     [
-        ((1, 6), {"net": CURVE}, "job t1: asks for 6 GPUs, the speed curve 'net' ends at 5. Give a longer curve"),
-        ((1, 4), {"net": CURVE}, "job t1: asks for 4 GPUs, where the speed curve 'net' has rate 0"),
+        ((1, 6), {"net": CURVE}, "job t1: requests 6 GPUs, but the speed curve 'net' ends at 5. Give a longer curve"),
+        ((1, 4), {"net": CURVE}, "job t1: requests 4 GPUs, where the speed curve 'net' has rate 0"),
         ((1,), {"net": ()}, "speed curve 'net': must have 1 to 1,024 rates, got 0"),
         ((1,), {"net": (0.0, 1.0)}, "speed curve 'net': the rate on 1 GPU must be above 0, got 0"),
         ((1,), {"net": (1.0, -2.0)}, "speed curve 'net': the rate on 2 GPUs must be 0 or more, got -2"),

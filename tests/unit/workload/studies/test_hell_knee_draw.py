@@ -184,7 +184,7 @@ def test_the_plain_form_is_stable():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"load": 1.0}, "generator, load: .*ask for more than the cluster can do; the queue would grow .*got 1.0"),
+        ({"load": 1.0}, "generator, load: .*bring more work than the cluster can do and the queue grows .*got 1.0"),
         ({"load": 0}, "generator, load: .*greater than or equal to 0.001"),
         ({"nodes": 0}, "generator, nodes"),
         ({"nodes": 1025}, "generator, nodes: .*less than or equal to 1024"),

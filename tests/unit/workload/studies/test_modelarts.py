@@ -63,17 +63,17 @@ def test_a_scenario_has_nodes_a_law_and_says_what_is_assumed():
     assert (scenario.speed.kind, scenario.speed.efficiency) == ("scaling", 0.8)
     assert scenario.options == SimulationRules()
     words = "\n".join(words_of(scenario))
-    assert "synthetic trace: of 1,252 jobs 447 long, means and time span as published, the rest assumed" in words
+    assert "synthetic trace: 447 of 1,252 jobs are long; means and time span as published, the rest assumed" in words
     assert "scaled to the published time span, 2 times as dense" in words
     assert "a lognormal tail, sigma 1.5" in words
-    assert "nodes asked for: 75% for 1, 25% for 2" in words
-    assert "powers of two from 1 to 16 nodes" in words
-    assert "twice the nodes are 1.6 times as fast" in words
+    assert "nodes requested: 75% for 1, 25% for 2" in words
+    assert "powers of two from 1 to 16" in words
+    assert "twice the nodes give 1.6 times the speed" in words
     assert "left out" not in words
     assert modelarts_scenario(SMALL, name="mine").name == "mine"
     baseline = "\n".join(words_of(modelarts_scenario(ModelArtsSpec(only_long=True))))
-    assert "jobs of less than 5 minutes left out" in baseline
-    assert "every job asks for 1" in baseline
+    assert "jobs shorter than 5 minutes left out" in baseline
+    assert "every job requests 1" in baseline
     assert "times as dense" not in baseline
 
 
@@ -188,7 +188,7 @@ def test_a_trace_on_whole_nodes_by_hand():
     alone_s = jobs.work / build_speed(made.speed, jobs).rates(np.arange(6), np.ones(6, np.int64))
     assert alone_s.sum() == pytest.approx(node_hours_of(made) * 3600)
     assert made.cluster == BIG_NODES
-    assert "whole nodes of 8 GPUs, a power of two of them; 4 of 6 jobs ask for fewer GPUs" in words_of(made)
+    assert "whole nodes of 8 GPUs, a power of two of them; 4 of 6 jobs request fewer GPUs" in words_of(made)
 
 
 def test_what_does_not_concern_nodes_stays():
@@ -241,7 +241,7 @@ def test_whole_nodes_twice_is_once():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"most_nodes": 12}, "most nodes of a job: must be a power of two, got 12"),
+        ({"most_nodes": 12}, "most nodes per job: must be a power of two, got 12"),
         ({"most_nodes": 0}, "must be a power of two, got 0"),
         ({"nodes": 0}, "nodes of the cluster: must be from 1 to 100,000, got 0"),
     ],

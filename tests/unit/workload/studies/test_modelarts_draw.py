@@ -158,9 +158,9 @@ def test_the_plain_form_is_stable():
         ({"min_nodes": 3}, "generator, min_nodes: must be a power of two, got 3"),
         ({"max_nodes": 12}, "generator, max_nodes: must be a power of two, got 12"),
         ({"min_nodes": 8, "max_nodes": 4}, "min_nodes 8 must be at most max_nodes 4"),
-        ({"min_nodes": 2}, "jobs ask for 1 nodes, widths are 2 to 16"),
-        ({"max_nodes": 2, "requested": [1, 1, 1]}, "jobs ask for 4 nodes, widths are 1 to 2"),
-        ({"nodes": 7, "requested": [1, 1, 1, 1]}, "jobs ask for 8 nodes, the cluster has 7"),
+        ({"min_nodes": 2}, "jobs request 1 nodes, but are limited to 2 to 16"),
+        ({"max_nodes": 2, "requested": [1, 1, 1]}, "jobs request 4 nodes, but are limited to 1 to 2"),
+        ({"nodes": 7, "requested": [1, 1, 1, 1]}, "jobs request 8 nodes, but the cluster has 7"),
         ({"load": 1}, "generator, load: Extra inputs"),
     ],
 )

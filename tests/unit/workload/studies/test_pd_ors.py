@@ -146,7 +146,7 @@ def test_more_or_fewer_jobs_than_arrivals(count: int, expected: list[int]):
 
 
 def test_jobs_that_all_come_at_once_have_no_arrivals_to_take():
-    with pytest.raises(InputError, match="all jobs come at once"):
+    with pytest.raises(InputError, match="all jobs arrive at the same time"):
         with_arrivals_of(scenario(jobs((5, 1, 1), (5, 2, 1))), SlottedJobsSpec())
 
 
