@@ -205,7 +205,7 @@ def _show_frontier(sweep: Sweep, metrics: list[str]) -> None:
         return
     for among in _offers(sweep):
         kept = [choice for choice in frontier(sweep, cost, service, among) if not choice.dominated]
-        names = [f"{sweep.labels[one.policy]} at {printable(point_words(sweep, one.point))}" for one in kept]
+        names = [f"{sweep.labels[one.policy]} ({printable(point_words(sweep, one.point))})" for one in kept]
         if names:
             both = f"{MEASURES[cost].label} and {MEASURES[service].label}"
             print(f"\nBest trade-offs of {both}: {listed(names)}")

@@ -80,7 +80,7 @@ class Absence(FrozenModel):
 
 
 class Cluster(FrozenModel):
-    """Either ``pools`` of fixed nodes, or ``slots`` free slots with a ``catalogue`` of VM types."""
+    """Either ``pools`` of owned nodes, or ``slots`` for rented machines with a ``catalogue`` of machine types."""
 
     pools: tuple[Pool, ...] = ()
     slots: int = Field(
@@ -137,12 +137,12 @@ class Cluster(FrozenModel):
 
     @property
     def num_gpus(self) -> int:
-        """GPUs of all fixed nodes (0 for free slots)."""
+        """GPUs of all owned nodes (0 for rented slots)."""
         return sum(pool.count * pool.vm.gpus for pool in self.pools)
 
     @property
     def usd_per_h(self) -> float | None:
-        """Price of all fixed nodes per hour; None when a pool has no price."""
+        """Price of all owned nodes per hour; None when a pool has no price."""
         prices = [(pool.count, pool.vm.usd_per_h) for pool in self.pools if pool.count]
         if not prices or any(price is None for _, price in prices):
             return None
@@ -163,7 +163,7 @@ class NodeTable:
 
     @classmethod
     def of(cls, cluster: Cluster) -> NodeTable:
-        """Return the table of a cluster at its start; free slots begin empty, with zero capacity."""
+        """Return the table of a cluster at its start; rented slots begin empty, with zero capacity."""
         if cluster.free_slots:
             n = cluster.slots
             blank = np.array([""] * n, dtype=object)

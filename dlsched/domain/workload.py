@@ -184,7 +184,7 @@ class Workload:
 
     @property
     def days(self) -> int:
-        """Over how many days of 24 h, counted from the trace's zero, jobs are submitted: what resampling draws from."""
+        """Number of 24 h days, from the start of the trace, in which jobs are submitted; resampling draws from them."""
         return 0 if len(self) == 0 else int(self.submit_s[-1] // DAY_S) - int(self.submit_s[0] // DAY_S) + 1
 
     @property
@@ -193,7 +193,7 @@ class Workload:
         return len(self) > 0 and bool(self.submit_s[0] == self.submit_s[-1])
 
     def servers_for(self, rows: Any, workers: Any) -> Ints:
-        """Return the parameter servers that go with a width where nobody chooses them, shape of ``rows``.
+        """Return the parameter servers that go with a width where no policy chooses them, shape of ``rows``.
 
         As many for each worker as the job requests, rounded up, and enough for ``workers_per_server``; 0 for jobs
         without servers.

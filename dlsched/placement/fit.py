@@ -49,7 +49,7 @@ def _with_servers(workload: Workload, cluster: Cluster, rule: PlacementRule, wid
 
 
 def _kinds(cluster: Cluster) -> tuple[Floats, Texts, Texts]:
-    """Return capacity, partition and GPU type of every node, or of every VM type for free slots."""
+    """Return capacity, partition and GPU type of every node, or of every VM type for rented slots."""
     if not cluster.free_slots:
         return cluster.nodes.capacity, cluster.nodes.partition, cluster.nodes.gpu_type
     catalogue = cluster.catalogue
@@ -66,7 +66,7 @@ def _counted(capacity: Floats) -> list[tuple[Floats, int]]:
 
 
 def _workers_held(demand: Floats, workers: Ints, kinds: list[tuple[Floats, int]], cluster: Cluster) -> Ints:
-    """Return how many workers all nodes hold; on free slots every slot takes the type that holds most."""
+    """Return how many workers all nodes hold; on rented slots every slot takes the type that holds most."""
     total = np.zeros(len(demand))
     for capacity, count in kinds:
         with np.errstate(divide="ignore", invalid="ignore"):

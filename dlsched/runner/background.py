@@ -165,7 +165,7 @@ class Runner:
         return item.task
 
     def forget(self, ids: Sequence[str] | None = None) -> None:
-        """Take finished tasks off the list; without ``ids`` all finished runs, as nobody is shown others unasked."""
+        """Take finished tasks off the list; without ``ids`` all finished runs, as no user is shown others unasked."""
         with self._lock:
             over = {item.id for item in self._named(ids) if item.is_over}
             self._items = {i: item for i, item in self._items.items() if i not in over}

@@ -21,7 +21,7 @@ from dlsched.wording.formats import amount
 
 CONNECT_S = 10.0
 GONE_S = 30.0
-"""A worker that a supervisor starts anew is back within seconds; without any for so long, nobody is coming."""
+"""A worker that a supervisor restarts is back within seconds; without any for so long, none is coming."""
 _HOW = "Start workers with: dask worker {} --nworkers -1 --nthreads 1"
 
 
@@ -32,7 +32,7 @@ class DaskPool(WorkerPool):
     client: Any = field(kw_only=True)
 
     def warm_up(self, work: Callable[[], object]) -> None:
-        """Have every worker do this once; nobody waits for it."""
+        """Have every worker do this once; no caller waits for it."""
         import distributed
 
         leave: Any = distributed.fire_and_forget  # has no types

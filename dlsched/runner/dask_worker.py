@@ -62,7 +62,7 @@ def check_worker(name: str, threads: int, theirs: Mapping[str, str], ours: Mappi
 def answer(order: bytes, asker: Mapping[str, str]) -> bytes:
     """Return the pickled (True, answer) of a pickled (function, args, kwargs), or (False, what it raised).
 
-    Workers may come after the scheduler was first asked: each task checks its own. ``asker``: the identity of who asks.
+    Workers may come after the scheduler was first asked: each task checks its own. ``asker``: identity of the caller.
     """
     from distributed import get_worker
 
@@ -102,7 +102,7 @@ class TopicChannel:
         get_worker().log_event(self.topic, (task_id, share, text))
 
     def is_cancelled(self, task_id: str) -> bool:
-        """Whether the task that calls was cancelled, or nobody waits for it any more."""
+        """Whether the task that calls was cancelled, or no caller waits for it any more."""
         from distributed import get_worker
 
         here = get_worker()

@@ -33,7 +33,7 @@ class WorkerPool:
     remote: bool
 
     def warm_up(self, work: Callable[[], object]) -> None:
-        """Have every worker do this once, about; nobody waits for it."""
+        """Have every worker do this about once; no caller waits for it."""
         for _ in range(self.width):
             self.executor.submit(work)
 

@@ -47,7 +47,7 @@ class RunLog:
 
     Jobs, one per row of the workload: status, first start (NaN = never), end (completion, rejection, cancellation
     or failure; NaN = unfinished).
-    Leases (free slots only): node, index into Cluster.vm_types, from, to. Fixed nodes need none.
+    Leases (rented slots only): node, index into Cluster.vm_types, from, to. Owned nodes need none.
     Decisions: one per call of the policy; ``cause`` is EventKind; ``cpu_s`` NaN where a kernel decided.
     Waits: from ``wait_from_s`` on the row waited for ``wait_reason`` (WaitReason), until its next entry or start.
     ``piece_blocked``, shape (P, resources): what each piece blocks on the pool beyond what it holds.

@@ -1,4 +1,4 @@
-"""Free slots are interchangeable: rename the slots of a plan so that most stays where it is.
+"""Rented slots are interchangeable: rename the slots of a plan so that most stays where it is.
 
 A policy that plans from scratch may put a job's VM on slot 3 although it runs on slot 1. Both mean the same, so
 the engine permutes the slots of the plan such that the most (VM type, job, width) stay put.

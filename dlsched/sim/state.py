@@ -56,7 +56,7 @@ class PolicyView:
         return tuple(absence for absence in self._world.planned if absence.until_s > self.now_s)
 
     def _checked_rows(self, rows: Ints) -> Ints:
-        """Return rows counted from 0; PlanError when one has not been submitted: nobody can know of it yet."""
+        """Return rows counted from 0; PlanError when one has not been submitted: it cannot be known yet."""
         submitted = self._world.event_queue.submitted
         rows = np.asarray(rows)
         if not rows.size or 0 <= rows.min() <= rows.max() < submitted:

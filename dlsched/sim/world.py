@@ -251,7 +251,7 @@ class World:
             self.room.free[absence.node] = self.room.site.capacity[absence.node]
 
     def failed(self, node: int) -> bool:
-        """Whether a node is away by surprise, so that nobody knows until when."""
+        """Whether a node is away by surprise, so that its return is unknown."""
         return any(not absence.planned for absence in self._away.get(node, ()))
 
     def set_vm(self, node: int, vm: int, now_s: float) -> None:

@@ -27,10 +27,10 @@ AS_GOOD = 1.02
 EXACT_ERROR = 1e-7
 """Relative errors below this are rounding; nothing is gained by another station."""
 ALIKE = 1e-3
-"""Two times this close, relative to the longer one, are not told apart."""
+"""Two times this close, relative to the longer one, count as equal."""
 PARTS = ("worker", "links", "server")
 START_SPLITS = (0.02, 0.15, 0.4, 0.6, 0.85, 0.98)
-"""Shares that a search begins with."""
+"""Shares that a search starts from."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The cluster a trace gets when nobody has described one."""
+"""The cluster that a trace gets when none has been described."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def arrival_window_s(workload: Workload) -> float:
 def offered_load(workload: Workload, cluster: Cluster) -> float:
     """Return GPU-seconds asked / GPU-seconds possible over the arrival window; NaN for a cluster without GPUs.
 
-    Asked = sum of GPUs x run time; possible = GPUs of all fixed nodes x (last - first submission). Where all jobs
+    Asked = sum of GPUs x run time; possible = GPUs of all owned nodes x (last - first submission). Where all jobs
     come at once the window is the longest run time. Above 1 the queue grows for as long as jobs arrive.
     """
     possible = cluster.num_gpus * arrival_window_s(workload)

@@ -80,7 +80,7 @@ class ScenarioDocument(FrozenModel):
 
 
 def read_scenario(source: Path | str | bytes, base_dir: Path | None = None) -> Scenario:
-    """Return the scenario of a file or of a file's bytes; JSON or TOML, told apart by content.
+    """Return the scenario of a file or of a file's bytes; JSON or TOML, recognised by content.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def scenario_bytes(scenario: Scenario, kind: Format = "json") -> bytes:
 def to_document(scenario: Scenario) -> dict[str, Any]:
     """Return a scenario as plain data that holds everything.
 
-    A generated workload that nobody edited is written as its generator, other jobs as columns.
+    A generated workload that was not edited is written as its generator, other jobs as columns.
     """
     return {
         "format_version": FORMAT_VERSION,
@@ -365,7 +365,7 @@ def _write_table(scenario: Scenario, path: Path) -> dict[str, str]:
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file under another name first, so that nobody ever sees half of it."""
+    """Write a file under another name first, so that a reader never sees half of it."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

@@ -25,7 +25,7 @@ Alarm = Callable[[State, Ints], float | None]
 class ListPolicy:
     """Gives every job its request, in the order and by the discipline it is built from.
 
-    Each partition has its own queue. On free slots VMs are opened as needed and released when empty.
+    Each partition has its own queue. On rented slots VMs are opened as needed and released when empty.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ListPolicy:
     alarm
         Times to decide at besides the events.
     vm_type
-        VM type for free slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
+        VM type for rented slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
     """
 
     def __init__(

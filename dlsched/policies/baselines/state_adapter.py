@@ -16,7 +16,7 @@ ROOM_TOLERANCE = 1e-9
 class StateAdapter:
     """Places rows on a trial of the nodes; ``started`` and ``stopped`` become the plan.
 
-    On free slots the placer is an :class:`OpeningPlacer`.
+    On rented slots the placer is an :class:`OpeningPlacer`.
     """
 
     def __init__(self, state: State, facts: JobFacts, placer: Placer) -> None:

@@ -31,7 +31,7 @@ class Totals:
     state, facts
         The state to decide on and the facts of its rows.
     slot_capacity
-        What the empty slots can become in all, shape (resources,); zeros on fixed nodes. Open to every job.
+        What the empty slots can become in all, shape (resources,); zeros on owned nodes. Open to every job.
     """
 
     def __init__(self, state: State, facts: JobFacts, slot_capacity: Floats) -> None:

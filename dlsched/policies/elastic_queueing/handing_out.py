@@ -95,7 +95,7 @@ def _use_rest(placing: Placing, rule: ElasticRule, queue: Queue) -> None:
 
 
 def _let_somebody_run(placing: Placing, queues: list[Queue]) -> None:
-    """Where nobody of a partition runs, whoever waits there may start at any width: else all would wait for ever."""
+    """If no job of a partition runs, one that waits there may start at any width: else all would wait for ever."""
     for partition in dict.fromkeys(queue.partition for queue in queues):
         here = [queue for queue in queues if queue.partition == partition]
         if not any(placing.runs(queue.rows).any() for queue in here):

@@ -30,7 +30,7 @@ class ElasticPolicy:
     rule
         Which width a job gets and who comes first.
     vm_type
-        VM type for free slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
+        VM type for rented slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
     """
 
     def __init__(self, rule: ElasticRule, vm_type: str | None = None) -> None:

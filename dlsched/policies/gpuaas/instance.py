@@ -112,7 +112,7 @@ class Schedule:
 
     @classmethod
     def empty(cls, instance: Instance) -> Schedule:
-        """Return the schedule in which nobody runs; nodes that stay are open."""
+        """Return the schedule in which no job runs; nodes that stay are open."""
         jobs = instance.num_jobs
         return cls(np.full(jobs, -1, dtype=np.int64), np.zeros(jobs, dtype=np.int64), instance.node_vm.copy())
 

@@ -81,7 +81,7 @@ def market(instance: Instance, settings: MarketSettings | None = None) -> Market
 
 
 def _time_to_fall(tables: Market, settings: MarketSettings) -> float:
-    """Return the time in which the extra price is taken to fall to nothing; 0 = nobody can run.
+    """Return the time in which the extra price is taken to fall to nothing; 0 = no job can run.
 
     It grows with the backlog, the time all nodes need for all jobs at their thriftiest, and with the mean length of
     such a run, for what comes meanwhile. Nothing here has a time unit, so decisions are the same for jobs of minutes

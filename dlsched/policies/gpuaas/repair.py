@@ -44,9 +44,9 @@ def open_enough(instance: Instance, schedule: Schedule) -> Schedule:
 
 
 def start_one(instance: Instance, schedule: Schedule) -> Schedule:
-    """Return the schedule, with one job started if nobody runs and somebody can.
+    """Return the schedule, with one job started if none runs and one can.
 
-    While postponing is free, running nobody is the optimum of (P1); without an event to come that would be for ever.
+    While postponing is free, running no job is the optimum of (P1); without an event to come that would be for ever.
     The job is the one that runs at least cost, t x c_v + omega tau; ties go to a job that runs now, then to rows.
     """
     if len(schedule.runs) or not np.isfinite(instance.fastest).any() or not instance.num_nodes:

@@ -56,7 +56,7 @@ def greedy(instance: Instance) -> Schedule:
 def randomized_greedy(
     instance: Instance, rng: np.random.Generator, settings: SearchSettings | None = None, guide: Guide = "objective"
 ) -> Schedule:
-    """Return the best of many constructions with dice (Algorithm 1); never worse under its guide than the greedy."""
+    """Return the best of many randomised constructions (Algorithm 1); never worse under its guide than the greedy."""
     settings = settings or SearchSettings()
     return _search(instance, settings, guide, _seed(rng), 0)
 

@@ -172,5 +172,5 @@ def _or_none(column: Floats | None, rows: Ints, missing: float) -> Floats:
 
 
 def slots_are_free(nodes: Nodes) -> bool:
-    """Whether machine types may be chosen: at the start of a run free slots have none, fixed nodes always do."""
+    """Whether machine types may be chosen: at the start of a run rented slots have none, owned nodes always do."""
     return bool((nodes.vm < 0).any())

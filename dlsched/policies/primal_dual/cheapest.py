@@ -100,7 +100,7 @@ class Splits:
 def trimmed(job: Job, offer: Offer, bookings: Mapping[int, Booking]) -> dict[int, Booking]:
     """Return bookings without the workers and servers that rounding up to whole chunks left over.
 
-    Later slots give up first, each its dearest workers, then the dearest servers that nobody needs any more. A slot
+    Later slots give up first, each its dearest workers, then the dearest servers that are no longer needed. A slot
     without workers is left out. What is left trains all the work, so it stays legal. Nothing is taken from a job that
     is slower on one machine, where fewer workers might end up.
     """
@@ -120,7 +120,7 @@ def trimmed(job: Job, offer: Offer, bookings: Mapping[int, Booking]) -> dict[int
 
 
 def _without(job: Job, offer: Offer, slot: int, booking: Booking, spare: float, least: int) -> Booking | None:
-    """Return a booking without workers that train ``spare`` samples at most, nor their servers; None = nobody left."""
+    """Return a booking without workers that train at most ``spare`` samples or their servers; None = no worker left."""
     each = job.near if booking.together else job.far
     had = int(booking.workers.sum())
     fewer = min(int(max(0.0, spare) * each), had - least)

@@ -9,7 +9,7 @@ utilization maximization problem with fairness and adjustment overhead constrain
 - fairness: what dominant shares differ from those of DRF adds up to at most ``fairness`` x 2 R (no sum is above 2 R);
 - adjustment: of the jobs that ran in the slot before, at most ``adjustment`` of them, rounded up, change their number;
 - where both limits cannot hold together, that of fairness gives way;
-- nobody gets more workers than finish it in the slot, unless it had them before.
+- no job gets more workers than finish it in the slot, unless it had them before.
 """
 
 from __future__ import annotations

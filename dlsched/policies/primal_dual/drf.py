@@ -2,7 +2,7 @@
 
 The study names the rule ("max-min fairness of dominant resource shares, numbers computed and allocated dynamically,
 round-robin on available machines"). Ours, where it says no more: the unit handed out is one worker with the servers
-it needs; nobody gets more workers than finish it in the slot; a job that finds no room for one more is out of this
+it needs; no job gets more workers than finish it in the slot; a job that finds no room for one more is out of this
 slot, the others go on; it does not look ahead, so that a job may hold machines and not be done at the end.
 """
 

@@ -88,7 +88,7 @@ def _best_worth(instance: Instance, job: Job) -> float:
 
 
 def _needed(job: Job, workers: list[int], servers: list[int]) -> list[int]:
-    """Return the servers by machine without those nobody needs.
+    """Return the servers by machine without those that no worker needs.
 
     Beside workers they go first: so a job that is spread stays so, which may be the faster case.
     """

@@ -142,7 +142,7 @@ SlotRule = Callable[[State, SlotState, Floats], Sequence[Booking | None]]
 
 
 class SlotPolicy:
-    """Shares out the machines anew at the start of every slot; nobody starts, grows or moves in between.
+    """Shares out the machines anew at the start of every slot; no job starts, grows or moves in between.
 
     Jobs that may use different machines are served group by group, in order of their first job; what jobs of groups
     still to be served hold is not given away.

@@ -22,7 +22,7 @@ of one urgent job, worth exp(-80), would otherwise make every price near zero.""
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Price of a resource that is used up, (R,), and of one nobody uses: U^r, L, utility per share of the cluster."""
+    """Price of a resource that is used up, (R,), and of an unused one: U^r, L, utility per share of the cluster."""
 
     upper: Floats
     lower: float
@@ -58,7 +58,7 @@ def claim_of(job: Job, capacity: Floats, slots: int, least_worth: float = LEAST_
 
 
 def bounds_of(claims: Sequence[Claim], capacity: Floats, slots: int) -> Bounds:
-    """Return U^r (Eq. 13) and L (Eq. 14) over all claims; zeros without any, and L where nobody needs a resource.
+    """Return U^r (Eq. 13) and L (Eq. 14) over all claims; zeros without any, and L where no job needs a resource.
 
     1/mu is the smallest size as a part of all shares x slots, of which each resource there is brings one a slot.
     """

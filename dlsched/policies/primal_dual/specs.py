@@ -17,7 +17,7 @@ PRICED = SLOTTED | {Need.UTILITY, Need.SHORT_RESTARTS}
 
 
 def _on_dice(params: Any, scenario: Scenario) -> str:
-    """Return what a reader of a result with dice should know; "" for the others."""
+    """Return what a reader of a randomised result should know; "" for the others."""
     return "" if params.slot_method != "rounded" else "The rounding is random: another seed gives another result."
 
 

@@ -23,8 +23,8 @@ def greedy(problem: Problem, held: Ints, elapsed_s: Floats, *, repeated: bool = 
     1 Idle nodes and a queue: the head gets its largest legal number of nodes that is idle, until either runs out.
     2 Idle nodes, no queue: the job that has trained shortest grows as far as they go; one that cannot is passed over.
     3 A queue whose head has too few idle nodes: the job that has trained longest, of those that can, is halved, and
-      the head gets what it can of the idle nodes; once, or ``repeated`` until nobody waits or can be halved.
-      Who starts in this decision is not halved in it.
+      the head gets what it can of the idle nodes; once, or ``repeated`` until no job waits or can be halved.
+      A job that starts in this decision is not halved in it.
     4 Neither idle nodes nor a queue: nothing changes.
 
     Parameters

@@ -53,7 +53,7 @@ class AllocatorPolicy:
     """Changes widths every ``every_s`` seconds; whenever something happens, jobs start in order of submission.
 
     Each partition has a queue of its own, and in it the jobs without GPUs. The head of a queue gets its largest width
-    that is free; while it finds no room, all behind it wait, unless nobody of the queue runs.
+    that is free; while it finds no room, all behind it wait, unless no job of the queue runs.
     """
 
     kernel_rule = None
@@ -148,7 +148,7 @@ def optimal_policy(params: OptimalParams) -> AllocatorPolicy:
 
 
 def without_idle_cuts(problem: Problem, held: Ints, nodes: Ints) -> Ints:
-    """Return the nodes of each job, (J,), where nobody shrinks to leave nodes idle.
+    """Return the nodes of each job, (J,), where no job shrinks to leave nodes idle.
 
     Where a job ends within the step at a smaller width too, both are worth the same, and a solver may take either. Who
     shrinks keeps what it ``held`` as long as that is idle, in source order: as more is never slower, no value is lost.

@@ -1,1 +1,1 @@
-"""What several families of policies need: facts of jobs, opening VMs on free slots, walks along a queue."""
+"""What several families of policies need: facts of jobs, opening VMs on rented slots, walks along a queue."""

@@ -1,4 +1,4 @@
-"""What nodes and free slots offer each kind of jobs: amounts, a placer that opens slots, the machine types to open."""
+"""What nodes and rented slots offer each kind of jobs: amounts, a placer that opens slots, machine types to open."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AvailableCapacity:
     facts
         Kinds of the rows seen so far.
     vm_type
-        VM type for free slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
+        VM type for rented slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
     """
 
     def __init__(self, facts: JobFacts, vm_type: str | None) -> None:
@@ -65,7 +65,7 @@ class AvailableCapacity:
         return opening_placer(placer, state.nodes, choose)
 
     def vm_changes(self, state: State, placing: Placing | None) -> dict[int, str | None]:
-        """Return the VM types of slots where they change; None = nobody is active."""
+        """Return the VM types of slots where they change; None = no job is active."""
         if not self.on_slots:
             return {}
         if placing is None:
@@ -79,7 +79,7 @@ class AvailableCapacity:
         return catalogue if self._vm_type is None else (vm_named(self._vm_type, catalogue),)
 
     def _chosen(self, state: State) -> list[VmType | None]:
-        """Return the VM type that empty slots get for each kind of jobs; None on fixed nodes."""
+        """Return the VM type that empty slots get for each kind of jobs; None on owned nodes."""
         kinds = self._facts.kinds
         if not self.on_slots:
             return [None] * len(kinds)

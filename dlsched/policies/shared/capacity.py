@@ -1,7 +1,7 @@
 """Any cluster in amounts: how much there is for a group of jobs, what a worker takes of it, how many fit at most.
 
 Jobs of one partition that use GPUs share a decision, in GPUs; so do those without, by their dominant resource. Amounts
-are of the nodes that are up and, on free slots, of what the empty slots become.
+are of the nodes that are up and, on rented slots, of what the empty slots become.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Amounts(NamedTuple):
 
 
 def amounts(kinds: list[JobKind], nodes: Nodes, chosen: list[VmType | None]) -> Amounts:
-    """Return the amounts for these kinds of jobs, each with the VM type of empty slots; all None on fixed nodes."""
+    """Return the amounts for these kinds of jobs, each with the VM type of empty slots; all None on owned nodes."""
     names = [(kind.partition, kind.demand[GPU] > 0) for kind in kinds]
     number = {name: place for place, name in enumerate(dict.fromkeys(names))}
     group = [number[name] for name in names]

@@ -149,7 +149,7 @@ class JobFacts:
 
 
 def _user(jobs: Workload, row: int) -> tuple[str, str]:
-    """Return the user; a job without one belongs to its group, which is told apart from a user of that name."""
+    """Return the user; a job without one belongs to its group, which differs from a user of that name."""
     user = "" if jobs.user is None else str(jobs.user[row])
     return user, "" if user or jobs.group is None else str(jobs.group[row])
 

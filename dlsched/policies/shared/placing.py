@@ -32,7 +32,7 @@ class Placing:
     amounts
         Which nodes a kind may use, and what empty slots hold.
     placer
-        Free resources, an :class:`OpeningPlacer` on free slots.
+        Free resources, an :class:`OpeningPlacer` on rented slots.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Policies on free slots: open VMs as needed, release them when empty."""
+"""Policies on rented slots: open VMs as needed, release them when empty."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class OpeningPlacer:
         return None
 
     def place_gang(self, row: int, workers: int, servers: int) -> tuple[Share, ...] | None:
-        """Take room on the VMs that are up; jobs with servers are not run on free slots."""
+        """Take room on the VMs that are up; jobs with servers are not run on rented slots."""
         return self._inner.place_gang(row, workers, servers)
 
     def take(self, row: int, shares: tuple[Share, ...]) -> None:

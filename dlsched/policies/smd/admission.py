@@ -101,7 +101,7 @@ def first_come(offers: Offers, room: Room, queues: Sequence[Ints]) -> Verdict:
 
 
 def start_smaller(verdict: Verdict, offers: Offers, room: Room) -> None:
-    """Start the first job of which a smaller gang finds nodes; for when else nobody would run, and nobody ever."""
+    """Start the first job of which a smaller gang finds nodes; for when otherwise no job would ever run."""
     for place, (ask, gang) in enumerate(zip(offers.asks, offers.gangs, strict=True)):
         for workers, servers in smaller(ask.widths, gang.workers, gang.servers):
             if _start(verdict, offers, room, place, ask.gang(workers, servers)):

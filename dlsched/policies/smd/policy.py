@@ -62,7 +62,7 @@ class IntervalPolicy:
     choose
         Workers and servers of one job; ``is_exact``: they are the best there are.
     admit
-        Who gets in.
+        Which jobs are admitted.
     params
         Interval, and what share of its utility keeps a job in the queue.
     """

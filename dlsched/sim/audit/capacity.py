@@ -33,7 +33,7 @@ class NodeSweep(NamedTuple):
 
 
 def check_capacity(facts: Facts, findings: Findings) -> None:
-    """No node holds more than it has at any instant, and nothing runs on a node that is not there."""
+    """No node holds more than it has at any instant, and nothing runs on a node that is down."""
     shares_of = np.bincount(facts.log.share_node)
     group_of = np.cumsum(shares_of) // _SHARES_AT_ONCE
     for group in np.unique(group_of[shares_of > 0]):
@@ -109,7 +109,7 @@ def _sweep(facts: Facts, first: int, last: int) -> NodeSweep:
 
 
 def _running_sum(change: Floats, node: Ints) -> Floats:
-    """Return running sums that begin anew at each node, so that rounding cannot travel far."""
+    """Return running sums that restart at each node, so that rounding cannot travel far."""
     total = np.cumsum(change, axis=0)
     first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
     carried = np.where(first[:, None] > 0, total[first - 1], 0.0)

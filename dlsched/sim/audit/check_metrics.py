@@ -231,7 +231,7 @@ def _span_usd(facts: Facts, billed: Spans) -> Floats | None:
 
 
 def _spans(facts: Facts, absences: tuple[Absence, ...]) -> Spans:
-    """Return the leases, or the window of the run on fixed nodes without these absences."""
+    """Return the leases, or the window of the run on owned nodes without these absences."""
     log, cluster = facts.log, facts.scenario.cluster
     if cluster.free_slots:
         return Spans(log.lease_node, log.lease_vm, log.lease_start_s, log.lease_end_s)
@@ -285,7 +285,7 @@ def _agree(given: Any, expected: Any) -> Any:
 
 
 def _compare_bounds(findings: Findings, metrics: Mapping[str, Any]) -> None:
-    """No number of a run is beyond what is said to be the least or the most possible."""
+    """No number of a run is beyond its lower or upper bound."""
     for key in ("total_cost", "jct_mean", "tardiness_total", "utility_total"):
         bound, value = metrics.get(f"{key}_bound"), metrics.get(key)
         if bound is None or value is None:
@@ -328,7 +328,7 @@ def _say(facts: Facts, column: str, given: Floats, ours: Floats) -> Say:
 
 
 def _compare_nodes(findings: Findings, facts: Facts, table: pd.DataFrame, billed: Spans, usd: Floats) -> None:
-    """The nodes table bills each node what it costs; on free slots, each lease with its machine type."""
+    """The nodes table bills each node what it costs; on rented slots, each lease with its machine type."""
     cost, node = table["cost"].to_numpy(dtype=float), table["node"].to_numpy(dtype=np.int64)
     nodes = facts.scenario.cluster.num_nodes
     given = np.bincount(node, weights=cost, minlength=nodes)

@@ -129,7 +129,7 @@ def _done_until(facts: Facts, time_s: Floats) -> Floats:
 
 
 def check_work(facts: Facts, findings: Findings) -> None:
-    """Completed and failed jobs did their work exactly; nobody did more."""
+    """Completed and failed jobs did their work exactly; no job did more."""
     log, work = facts.log, facts.truth.work
     done = facts.work_done
     ends_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)

@@ -19,7 +19,7 @@ each group of jobs that share machines, and where their bounds are small the lim
 
 
 def check_leases(facts: Facts, findings: Findings) -> None:
-    """Leases belong to free slots, have a length, do not overlap on a slot, and begin with a decision."""
+    """Leases belong to rented slots, have a length, do not overlap on a slot, and start at a decision."""
     log = facts.log
     node, start_s, end_s = log.lease_node, log.lease_start_s, log.lease_end_s
     if not facts.scenario.cluster.free_slots:
@@ -76,8 +76,8 @@ def check_decisions(facts: Facts, findings: Findings) -> None:
 def check_answers(facts: Facts, findings: Findings) -> None:
     """What a decision says of itself is a known status, with the numbers that the status needs.
 
-    Some policies minimise and some maximise, and the log does not tell: which side of its bound an objective is on is
-    not judged.
+    Some policies minimise and some maximise, and the log does not say which, so the side of its bound on which an
+    objective lies is not judged.
     """
     time_s, log = facts.log.decision_s, facts.log
     status, objective, bound = log.decision_status, log.decision_objective, log.decision_bound

@@ -26,7 +26,7 @@ _PLACEMENT = {
 
 
 def eligible(prepared: Prepared, policy: Policy) -> bool:
-    """Whether the kernel can run this: a list rule, rigid jobs of whole GPUs on fixed nodes that are always up.
+    """Whether the kernel can run this: a list rule, rigid jobs of whole GPUs on owned nodes that are always up.
 
     Not covered: CPU or memory that can be the limit, shared GPUs, GPU types, partitions, nodes of different speeds,
     parameter servers, run times by GPU type, absences, restart cost, cancellations and a horizon.

@@ -1,7 +1,7 @@
 """When jobs arrive: Poisson, batches, bursts, a daily pattern, or a trace's own rate.
 
 Every pattern is drawn from unit exponentials, so a changed rate stretches the same arrivals, and a longer draw
-begins with the shorter one.
+starts with the shorter one.
 """
 
 from __future__ import annotations

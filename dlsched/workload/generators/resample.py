@@ -16,8 +16,8 @@ _TIMES = ("submit_s", "due_s", "recorded_start_s", "recorded_end_s")
 def resample_days(workload: Workload, seed: int) -> Workload:
     """Return a trace of as many days, each a whole day of the given one drawn with replacement.
 
-    Days are 24-hour blocks from the trace's zero, so hours of the day stay where they are; the last may be part of
-    a day. A job drawn for day k is called ``ID@k``. All its times move along with it.
+    Days are 24-hour blocks from the start of the trace, so hours of the day stay where they are; the last may be a
+    part of a day. A job drawn for day k is called ``ID@k``. All its times move along with it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Price lists in files: our own CSV form, written and read, and SkyPilot's, told apart by their headers."""
+"""Price lists in files: our own CSV form, written and read, and SkyPilot's, recognised by their headers."""
 
 from __future__ import annotations
 

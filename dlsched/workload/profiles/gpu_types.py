@@ -14,7 +14,7 @@ _MAKERS = ("nvidia", "tesla", "geforce")
 def gflops_of(gpu_type: str) -> float | None:
     """Return nominal single-precision GFLOPS of one GPU; None for a type that is not in the table.
 
-    "Tesla V100-SXM2-16GB" is found as V100 SXM2: the longest known name that the given one begins with, unless a digit
+    "Tesla V100-SXM2-16GB" is found as V100 SXM2: the longest known name with which the given one starts, unless a digit
     follows that would make it another model.
     """
     wanted = _bare(gpu_type)

@@ -154,12 +154,12 @@ def fill_times(
 ) -> Scenario:
     """Return the scenario with a time table in place of its speed model.
 
-    Jobs keep how long they run: the time a job takes now with the GPUs it asks for is its time on the GPU type
+    Jobs keep how long they run: the time a job takes now with the GPUs it requests is its time on the GPU type
     ``measured_on``, all other times follow in proportion. So each network has a row for each width that jobs ask for,
     scaled to 1 there, and ``work`` stays the run time at the requested width. Widths become free between 1 and the
     GPUs of a machine; wider requests are cut to the largest machine, for as much longer. Drawn jobs stay as they are
-    drawn now: another draw would not know of the table. Relative speeds of machines are set to 1, as the table tells
-    them apart.
+    drawn now: another draw would not know of the table. Relative speeds of machines are set to 1, as the table has
+    times by type.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def _scaled(rows: Mapping[str, Sequence[float]], network: str, measured_on: str,
 
 
 def _run_s(scenario: Scenario, measured_on: str) -> Floats:
-    """Return how long each job runs now with the GPUs it asks for: on this type where a table tells types apart."""
+    """Return how long each job runs now with the GPUs it requests: on this type where a table has times by type."""
     jobs, vm_types = scenario.workload, scenario.cluster.vm_types
     if scenario.speed.kind != "table":
         return in_seconds(scenario).work

@@ -63,7 +63,7 @@ class ProfileRead:
 
 
 def template_csv() -> bytes:
-    """Return a small file with every column, to begin with."""
+    """Return a small file with every column, to start from."""
     rows = [f"my-net,V100,{gpus},64,10000,{round(9000 * (0.1 + 0.9 / gpus))},," for gpus in (1, 2, 4, 8)]
     return (TEMPLATE + "\n".join(rows) + "\n").encode()
 

@@ -53,7 +53,7 @@ TEMPLATES: Mapping[str, str] = {
     "throughput": "name,workers,throughput\nmy-net,1,5.2\nmy-net,2,9.1\nmy-net,4,12.1\nmy-net,8,12.8\n",
     "times": "name,worker_ms,uplink_ms,server_ms,downlink_ms\nmy-net,29,72,18,72\nmy-net,31,70,17,73\n",
 }
-"""Small files of both kinds, to begin with."""
+"""Small files of both kinds, to start from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ _TIME_COLUMNS = ("UniqueJobsID", "VMtype", "GPUtype", "nGPUs", "max_nGPUs", "cos
 
 @dataclass(frozen=True)
 class InstanceRead:
-    """An instance as a scenario with free slots, and the import report of its jobs."""
+    """An instance as a scenario with rented slots, and the import report of its jobs."""
 
     scenario: Scenario
     report: Report

@@ -1,4 +1,4 @@
-"""Alibaba openb 2023: pod list, and the node list as a cluster. Seconds from the trace's zero."""
+"""Alibaba openb 2023: pod list, and the node list as a cluster. Seconds from the start of the trace."""
 
 from __future__ import annotations
 

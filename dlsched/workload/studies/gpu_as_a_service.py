@@ -1,4 +1,4 @@
-"""GPU as a service (the path-relinking study): jobs whose run time depends on GPU type and GPUs, on free slots.
+"""GPU as a service (the path-relinking study): jobs whose run time depends on GPU type and GPUs, on rented slots.
 
 Section 4.1: a job is due a multiple of its fastest time after submission, and each second late has a price. The study
 does not say how long its jobs run nor how fast they come under its rates: run times are assumed here, the gaps of the
@@ -98,7 +98,7 @@ APPLICATIONS = tuple(
 
 
 class GpuaasSpec(FrozenModel):
-    """Jobs for a cluster of ``nodes`` free slots."""
+    """Jobs for a cluster of ``nodes`` rented slots."""
 
     kind: Literal["gpuaas"] = "gpuaas"
     nodes: int = Field(10, ge=1, le=10_000, description="Rented machines, at most; the policy chooses their types.")
@@ -231,7 +231,7 @@ def gpuaas_scenario(
     catalogue: Sequence[VmType] | None = None,
     name: str = "GPU as a service",
 ) -> Scenario:
-    """Return the jobs of a specification on ``spec.nodes`` free slots, with their time table.
+    """Return the jobs of a specification on ``spec.nodes`` rented slots, with their time table.
 
     Without a catalogue the slots hold the machine types of the study (Table 2).
     """
@@ -254,13 +254,13 @@ def prototype_scenario(seed: int = 0) -> Scenario:
 
 
 def sample_gpuaas() -> Scenario:
-    """Return the bundled sample: 100 jobs of the study's applications on ten free slots."""
+    """Return the bundled sample: 100 jobs of the study's applications on ten rented slots."""
     spec = GpuaasSpec(nodes=10)
     return gpuaas_scenario(spec, 1, name=f"GPU as a service, {spec.nodes} nodes").replace(data_kind="example")
 
 
 def assumptions_of(spec: GpuaasSpec) -> tuple[str, ...]:
-    """Return what a drawn workload takes for granted, in words."""
+    """Return the assumptions of a drawn workload, in words."""
     low = min(one.k80_hours[0] for one in spec.applications)
     high = max(one.k80_hours[1] for one in spec.applications)
     (due_low, due_high), (late_low, late_high) = spec.due, spec.late_usd_per_s

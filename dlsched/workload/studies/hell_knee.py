@@ -256,7 +256,7 @@ def sample_stream() -> Scenario:
 
 
 def assumptions_of(spec: StreamSpec) -> tuple[Assumption, ...]:
-    """Return what a drawn stream takes for granted."""
+    """Return the assumptions of a drawn stream."""
     published = {(one.name, one.times, one.steps_per_epoch) for one in TABLE_III}
     from_table = [one.name for one in spec.networks if (one.name, one.times, one.steps_per_epoch) in published]
     variances = sorted({one.epoch_variance for one in spec.networks})

@@ -231,7 +231,7 @@ def sample_elastic() -> Scenario:
 
 
 def assumptions_of(spec: ModelArtsSpec) -> tuple[Assumption, ...]:
-    """Return what a drawn trace takes for granted."""
+    """Return the assumptions of a drawn trace."""
     shares = np.array(spec.requested) / sum(spec.requested)
     sizes = [f"{share:.0%} for {2**power}" for power, share in enumerate(shares) if share > 0]
     everyone = f"every job requests {2 ** int(np.argmax(shares))}"

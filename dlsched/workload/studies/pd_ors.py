@@ -245,7 +245,7 @@ def sample_slotted_jobs() -> Scenario:
 
 
 def assumptions_of(spec: SlottedJobsSpec) -> tuple[Assumption, ...]:
-    """Return what the drawn jobs take for granted."""
+    """Return the assumptions of the drawn jobs."""
     sensitive = 1 - spec.insensitive - spec.critical
     return stated(
         "jobs drawn evenly from the ranges of the PD-ORS study",

@@ -203,7 +203,7 @@ def sample_server_jobs() -> Scenario:
 
 
 def assumptions_of(spec: ServerJobsSpec) -> tuple[str, ...]:
-    """Return what the drawn jobs take for granted, in words."""
+    """Return the assumptions of the drawn jobs, in words."""
     unit = "hours" if spec.updates == "async" else "days"
     instance = (
         f"{spec.instance_gpus:g} GPUs, {spec.instance_cpus:g} CPUs, {spec.instance_mem_gib:g} GiB memory and "

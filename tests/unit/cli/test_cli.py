@@ -179,7 +179,7 @@ def test_nodes_alone_keep_the_kind_of_node_and_need_a_single_kind(tmp_path, caps
     away = cluster.model_copy(update={"absences": (Absence(node=1),)})
     assert with_nodes(away, 1, None).absences == ()
     two = cluster.model_copy(update={"pools": (*cluster.pools, Pool(vm=VmType(name="b"), count=1))})
-    with pytest.raises(InputError, match="several kinds"):
+    with pytest.raises(InputError, match="several node types"):
         with_nodes(two, 3, None)
     assert {pool.vm.usd_per_h for pool in with_prices(two, 2.5).pools} == {2.5}
 
@@ -201,7 +201,7 @@ def test_a_bug_is_one_line_with_the_place_of_its_details(capsys, scenario_file, 
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1
     assert "unexpected ZeroDivisionError: oh no" in err
-    details = Path(err.split("details are in ")[1].split(";")[0])
+    details = Path(err.split("Details are in ")[1].split(";")[0])
     assert "Traceback" in details.read_text()
     details.unlink()
 
@@ -244,7 +244,7 @@ def test_runs_are_kept_listed_shown_moved_and_deleted(capsys, scenario_file, sto
 
 def test_an_empty_list_says_how_to_begin(capsys, store_file):
     assert main(["runs", "list", "--store", store_file]) == 0
-    assert "No run yet" in capsys.readouterr().out
+    assert "No runs yet" in capsys.readouterr().out
 
 
 def test_without_save_no_store_is_opened(capsys, scenario_file, store_file, monkeypatch):

@@ -202,7 +202,7 @@ def test_a_policy_that_fails_is_left_out_and_told(
     tamper(monkeypatch, "las", lambda _: RunResult(error="no"))
     assert main(["compare", exact_file, "--policies", "fifo,sjf,las", *ALONE]) == 1
     seen = capsys.readouterr()
-    assert "1 run failed, the first las at seed 0: no" in seen.err
+    assert "1 run failed; the first: las at seed 0: no" in seen.err
     assert "LAS" not in seen.out
     assert main(["compare", exact_file, "--policies", "las,fifo,sjf", *ALONE]) == 2
 

@@ -33,7 +33,7 @@ def test_place_takes_and_release_gives_back():
 def test_overbooking_names_time_node_resource_use_capacity_and_job():
     trial = placer(jobs((0, 1, 5), (0, 1, 4)), nodes(1))
     trial.place(0, 5)
-    with pytest.raises(PlanError, match=r"At 120 s: job 'b' asks for 4 GPUs on node 0, which would use 9 of 8\."):
+    with pytest.raises(PlanError, match=r"At 120 s: job 'b' requests 4 GPUs on node 0, which would use 9 of 8\."):
         trial.take(1, (Share(0, 4),))
 
 
@@ -94,7 +94,7 @@ def test_open_puts_a_vm_on_an_empty_slot_of_the_trial_only():
     trial.open(1, "big")
     assert trial.place(0, 3) == (Share(1, 3),)
     assert not other.fits(0, 3)
-    with pytest.raises(PlanError, match=r"slot 1 has a VM"):
+    with pytest.raises(PlanError, match=r"slot 1 already has a machine"):
         trial.open(1, "small")
     with pytest.raises(PlanError, match=r"'huge' is not in the catalogue. Known: small, big"):
         trial.open(0, "huge")

@@ -136,7 +136,10 @@ CORRUPTIONS: dict[str, tuple[dict[str, dict[int, Any]], tuple[str, ...]]] = {
     ),
     "completion is not the last end": ({"job_end_s": {J0: 46.0}}, ("at 46 s", "j0", "last piece ends at 45 s")),
     "no completion time": ({"job_end_s": {J5: np.nan}}, ("at 190 s", "j5", "rejected", "nan")),
-    "cancelled at another time": ({"job_end_s": {J3: 71.0}}, ("at 71 s", "j3", "cancelled at 71 s", "back at 70 s")),
+    "cancelled at another time": (
+        {"job_end_s": {J3: 71.0}},
+        ("at 71 s", "j3", "cancelled at 71 s", "cancels it at 70 s"),
+    ),
     "ends before submission": ({"job_end_s": {J5: 29.0}}, ("at 29 s", "j5", "before its submission at 30 s")),
     "first start": ({"job_first_start_s": {J2: 100.0}}, ("at 60 s", "j2", "first start 100 s", "starts at 60 s")),
     "start without a piece": ({"job_first_start_s": {J3: 25.0}}, ("at 25 s", "j3", "does not exist")),

@@ -224,8 +224,8 @@ def test_only_changes_of_reasons_are_recorded_and_silence_once():
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        pytest.param({1: on((0, 5)), 0: on((0, 4))}, "At 0 s: job 'a' asks for 4 GPUs on node 0, .* 9 of 8", id="full"),
-        pytest.param({0: on((0, 3))}, "job 'a' cannot run with 3 workers, legal are 4 to 4", id="width"),
+        pytest.param({1: on((0, 5)), 0: on((0, 4))}, "At 0 s: job 'a' requests 4 GPUs on node 0, .* 9 of 8", id="full"),
+        pytest.param({0: on((0, 3))}, "job 'a' cannot run with 3 workers; allowed are 4 to 4", id="width"),
         pytest.param({0: on((1, 4))}, "there is no node 1; the last one is 0", id="node"),
         pytest.param({2: on((0, 1))}, "names row 2, which has not been submitted yet", id="later row"),
         pytest.param({0: on((0, 2), (0, 2))}, "two shares on one node", id="double"),

@@ -86,7 +86,7 @@ def test_policies_see_planned_absences_only():
 
 
 def test_a_node_that_is_down_cannot_be_used():
-    with pytest.raises(PlanError, match=r"job 'a' asks for 8 GPUs on node 0 \(it is down\), which would use 16 of 8"):
+    with pytest.raises(PlanError, match=r"job 'a' requests 8 GPUs on node 0 \(it is down\), which would use 16 of 8"):
         simulate(scenario(jobs((1, 5, 8)), nodes(1, absences=[fails(0, 0)])), Fake(script({1.0: {0: on((0, 8))}})))
 
 
@@ -311,8 +311,8 @@ def test_a_slot_that_fails_loses_its_vm():
     [
         pytest.param(Plan(vms={0: "huge"}), "VM type 'huge' is not in the catalogue: small, big", id="unknown"),
         pytest.param(Plan(vms={4: "big"}), "there is no slot 4; the last one is 2", id="no slot"),
-        pytest.param(Plan(vms={2: "big"}), "slot 2 is away", id="down"),
-        pytest.param(Plan({0: on((0, 2))}), "asks for 2 GPUs on node 0, which would use 2 of 0", id="empty slot"),
+        pytest.param(Plan(vms={2: "big"}), "slot 2 is down", id="down"),
+        pytest.param(Plan({0: on((0, 2))}), "requests 2 GPUs on node 0, which would use 2 of 0", id="empty slot"),
     ],
 )
 def test_impossible_vm_plans_are_refused(plan, message):

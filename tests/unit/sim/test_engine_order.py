@@ -69,7 +69,7 @@ def test_widths_are_placed_after_all_named_shares():
 
 def test_a_plan_that_is_refused_names_the_job_and_ends_the_run():
     plans = {0.0: {0: on((0, 4))}, 1.0: {0: (), 1: on((0, 9))}}
-    with pytest.raises(PlanError, match="job 'b' asks for 9 GPUs on node 0"):
+    with pytest.raises(PlanError, match="job 'b' requests 9 GPUs on node 0"):
         simulate(scenario(jobs((0, 9, 4), (1, 1, 9)), nodes(2)), Fake(script(plans)))
 
 

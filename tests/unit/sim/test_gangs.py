@@ -76,9 +76,9 @@ def test_a_policy_may_choose_the_servers():
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (Step(3, None, None, 2), "brings the servers"),
-        (Step(3, (Share(0, 3, 0),)), "cannot run with 3 workers, legal"),
-        (Step(8, (Share(0, 8, 17),), None, 17), "asks for 33 CPUs"),
+        (Step(3, None, None, 2), "brings its own servers"),
+        (Step(3, (Share(0, 3, 0),)), "cannot run with 3 workers; allowed"),
+        (Step(8, (Share(0, 8, 17),), None, 17), "requests 33 CPUs"),
     ],
 )
 def test_plans_that_cannot_be(step, message):

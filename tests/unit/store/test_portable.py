@@ -107,7 +107,7 @@ def test_a_taken_version_number_moves_on(other, exported):
 def test_export_of_an_unknown_run(store):
     with pytest.raises(StoreError, match="is not in this store"):
         store.export_runs(["0" * 12])
-    with pytest.raises(StoreError, match="No run"):
+    with pytest.raises(StoreError, match="Name at least one run"):
         store.export_runs([])
 
 
@@ -172,9 +172,12 @@ HOSTILE = {
     "long note": (_set(["runs", 0, "note"], "x" * 5000), "manifest.json, runs.0.note"),
     "unknown field": (_set(["runs", 0, "exec"], "rm"), "manifest.json, runs.0.exec"),
     "no cluster": (_set(["scenarios", 0, "definition"], {}), "scenario .* is not complete"),
-    "cluster changed": (_set(["scenarios", 0, "definition", "cluster", "pools", 0, "count"], 3), "its hash says"),
+    "cluster changed": (
+        _set(["scenarios", 0, "definition", "cluster", "pools", 0, "count"], 3),
+        "does not match its hash",
+    ),
     "bad cluster": (_set(["scenarios", 0, "definition", "cluster", "pools", 0, "count"], -3), "pools.0.count"),
-    "work changed": (_work_changed, "its hash says"),
+    "work changed": (_work_changed, "does not match its hash"),
     "metric is text": (_set(["runs", 0, "metrics", "jobs"], "many"), "runs.0.metrics.jobs"),
     "not Parquet": (lambda c: replaced_file(c, "waits", b"PAR1 no PAR1", 1), "not a readable Parquet file"),
     "other columns": (lambda c: replaced_file(c, "waits", parquet(pa.table({"a": [1]})), 1), "has other columns"),

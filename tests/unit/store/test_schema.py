@@ -47,7 +47,7 @@ def test_a_newer_file_is_refused_with_the_way_out(old_file):
     path, _ = old_file
     with duckdb.connect(str(path)) as raw:
         raw.execute("UPDATE store_version SET version = 99")
-    with pytest.raises(StoreError, match=r"has format 99, .* knows formats up to \d+. Update dlsched"):
+    with pytest.raises(StoreError, match=r"has format 99, .* reads formats up to \d+ only. Update dlsched"):
         Store(path)
 
 

@@ -1,4 +1,4 @@
-"""Algorithm 1: greedy construction of a schedule, exact or with dice."""
+"""Algorithm 1: greedy construction of a schedule, exact or randomised."""
 
 from __future__ import annotations
 

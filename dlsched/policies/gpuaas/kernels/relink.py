@@ -150,7 +150,7 @@ def _try(s: Search, job: int) -> float:
 
 @compiled
 def _try_enabled(s: Search, job: int, num_blocked: int) -> tuple[int, float]:
-    """Return whose move becomes possible where ``job`` leaves and gains most, and that gain; -1 = nobody's."""
+    """Return the job whose move becomes possible where ``job`` leaves and gains most, and that gain; -1 = no job's."""
     left, most_gpus, most, best = s.nodes[len(s.nodes) - SCRATCH], s.rule[0].most_gpus, 0.0, -1
     before = _score(s, len(s.nodes) - SCRATCH)
     is_empty = left.count == 0 and left.fixed_family < 0

@@ -7,14 +7,14 @@ from dlsched.policies.gpuaas.market_kernels.tables import CLOSED, Market
 
 PASSES = 2
 LEAST_SAVING = 1e-6
-"""Part of a node's bill that a move must save, so that rounding moves nobody."""
+"""Part of a node's bill that a move must save, so that rounding moves no job."""
 
 
 @compiled
 def spread(m: Market) -> None:
     """Let jobs leave shared nodes where other nodes, open or new, cost less for them.
 
-    Packing is tight so that nobody is left without a node. Where machines with many GPUs have a price of their own,
+    Packing is tight so that no job is left without a node. Where machines with many GPUs have a price of their own,
     or two jobs need more than one machine holds and less than the next, it is not the cheapest.
     """
     if m.is_short[0]:

@@ -12,7 +12,7 @@ from dlsched.sim.log import RunLog
 def run_log(run: Run) -> RunLog:
     """Return the log, sorted as the engine's: pieces by start and row; waits are written by time and row.
 
-    A run that ended before its jobs did stood still: nobody ran, nothing was due and jobs waited.
+    A run that ended before its jobs did stood still: no job ran, nothing was due and jobs waited.
     """
     pieces = sorted_pieces(run.pieces[: run.counts[Count.PIECES]])
     entries, share_first = share_entries(pieces["first_share"], pieces["num_shares"])

@@ -64,7 +64,7 @@ class Run(NamedTuple):
 
     ``rates`` (curves, nodes + 1): true work per second, where ``curves`` is what the policy believes. ``active`` the
     active rows in source order; ``ask``, ``queues`` and ``answer`` are one decision about them. ``free`` (nodes,) is 1
-    where nobody is. ``shares`` are nodes: a job holds one worker on each.
+    where there is none. ``shares`` are nodes: a job holds one worker on each.
     """
 
     jobs: Table

@@ -36,7 +36,7 @@ def test_plain_table():
         [500, 32, 8100, 1],
     ]
     assert np.isnan(found.runs.features[:, DISK]).all()
-    assert any("nominal figures: T4 8,100, V100 15,700" in note for note in found.report.notes)
+    assert any("nominal vendor figures: T4 8,100, V100 15,700" in note for note in found.report.notes)
 
 
 def test_template_is_read_and_begins_a_prediction():
