@@ -132,7 +132,7 @@ class PolicySpec:
     needs: frozenset[Need] = frozenset()
     knows: str = "no run-time estimates"
     paper: str = ""
-    group: Literal["everyday", "elastic", "pay less", "who gets in"] = "everyday"
+    group: Literal["everyday", "elastic", "pay less", "admission"] = "everyday"
     clairvoyant: bool = False
     uses_run_times: bool = False
     draws: bool = False

@@ -55,7 +55,7 @@ def check_worker(name: str, threads: int, theirs: Mapping[str, str], ours: Mappi
         raise InputError(f"Dask worker {name}", f"must run with one thread, got {threads} threads", do)
     for part, wanted in ours.items():
         if theirs.get(part) != wanted:
-            why = f"has {part} {theirs.get(part, 'none')}, this machine has {wanted}: answers could differ"
+            why = f"has {part} {theirs.get(part, 'none')}, but this machine has {wanted}: answers could differ"
             raise InputError(f"Dask worker {name}", why, "Install the same version there and restart the worker")
 
 

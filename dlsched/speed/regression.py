@@ -201,7 +201,7 @@ def folds(runs: Runs) -> Ints:
     distinct, place = np.unique(keys, axis=0, return_inverse=True)
     if len(distinct) < LEAST_CONFIGURATIONS:
         why = (
-            f"it has profiling rows of {len(distinct)} different configuration{'s' if len(distinct) > 1 else ''}, "
+            f"it has profiling rows of {len(distinct)} different configuration{'s' if len(distinct) > 1 else ''}, but "
             f"a prediction needs at least {LEAST_CONFIGURATIONS}"
         )
         raise InputError(f"network {str(runs.network[0])[:60]!r}", why, "Add profiling rows")

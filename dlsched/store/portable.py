@@ -139,7 +139,7 @@ def read(content: bytes) -> Bundle:
         Naming the part of the file and the rule it breaks.
     """
     if len(content) > MAX_FILE_BYTES:
-        raise _refuse(f"is {len(content) / 2**20:.0f} MiB, the limit is {MAX_FILE_BYTES / 2**20:.0f} MiB")
+        raise _refuse(f"is {len(content) / 2**20:.0f} MiB; the limit is {MAX_FILE_BYTES / 2**20:.0f} MiB")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files = _unpack(archive)

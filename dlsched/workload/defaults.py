@@ -74,7 +74,7 @@ def _pool(workload: Workload, rows: Bools, gpu_type: str) -> Pool:
     for_load = float(gpus @ work) / arrival_window_s(workload) / TARGET_LOAD
     for_all = _peak_if_nobody_waits(submit_s, submit_s + work, gpus)
     if widest > LARGEST_POOL:
-        why = f"the largest job would need {widest:,} nodes of {node_gpus} GPUs, the limit is {LARGEST_POOL:,}"
+        why = f"the largest job would need {widest:,} nodes of {node_gpus} GPUs; the limit is {LARGEST_POOL:,}"
         raise InputError("default cluster", why, "Correct the GPU counts")
     wanted = min(for_load, for_all, LARGEST_POOL * node_gpus)
     count = max(1, widest, math.ceil(wanted / node_gpus - 1e-9))

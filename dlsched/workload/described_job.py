@@ -138,7 +138,7 @@ def read_layers(content: bytes, name: str) -> pd.DataFrame:
         Too large or unreadable a file, a missing column, a cell that is no number; names file, line and column.
     """
     if len(content) > MOST_BYTES:
-        raise InputError(f"file {name}", f"has {len(content):,} bytes, the limit is {MOST_BYTES:,}", "Join layers")
+        raise InputError(f"file {name}", f"has {len(content):,} bytes; the limit is {MOST_BYTES:,}", "Join layers")
     try:
         table = pd.read_csv(io.BytesIO(content), sep=None, engine="python", dtype=str)
     except (ValueError, csv.Error) as error:

@@ -71,7 +71,7 @@ def table_columns(data: bytes, name: str) -> dict[str, Any]:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         if file.metadata.num_rows > MOST_ROWS:
-            raise InputError(what, f"has {file.metadata.num_rows:,} rows, the limit is {MOST_ROWS:,}", "Split it")
+            raise InputError(what, f"has {file.metadata.num_rows:,} rows; the limit is {MOST_ROWS:,}", "Split it")
         table = file.read()
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InputError):

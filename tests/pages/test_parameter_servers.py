@@ -99,8 +99,8 @@ def test_a_unit_of_time_in_which_all_is_worth_nothing_is_told(open_page):
     ("key", "value", "message"),
     [
         ("ps_gbps", 0.0, "bandwidth\nmust be above 0 Gbit/s, got 0"),
-        ("ps_cpus_limit", 7.0, "CPUs\none worker and one server need 8 together, the limit is 7"),
-        ("ps_gpus_worker", 13.0, "GPUs\none worker and one server need 13 together, the limit is 12"),
+        ("ps_cpus_limit", 7.0, "CPUs\none worker and one server need 8 together; the limit is 7"),
+        ("ps_gpus_worker", 13.0, "GPUs\none worker and one server need 13 together; the limit is 12"),
     ],
     ids=["bandwidth", "small-limit", "large-worker"],
 )
@@ -211,7 +211,7 @@ def test_layers_of_other_jobs_are_not_known_and_faults_of_a_job_are_told(open_pa
     app = app.segmented_control(key=VIEW).set_value(SPLIT).run()
     app = app.selectbox(key=f"ps-job-{tag}").set_value(1).run()
     (told,) = faults(app)
-    assert "one worker and one server need 1 together, the limit is 0.5" in told
+    assert "one worker and one server need 1 together; the limit is 0.5" in told
     app = app.selectbox(key=f"ps-job-{tag}").set_value(0).run()
     assert not app.error
 

@@ -86,7 +86,7 @@ def test_uploaded_rows_are_fitted_and_told(drop):
 
 BAD = {
     "no time": ("network,gpus\na,1\n", "no column was recognised for the training time"),
-    "one row": (HEAD + "a,V100,1,64,10,5\n", "rows of 1 different configuration, a prediction needs at least 8"),
+    "one row": (HEAD + "a,V100,1,64,10,5\n", "rows of 1 different configuration, but a prediction needs at least 8"),
     "text": (HEAD + "a,V100,x,64,10,5\n", "no row can be used"),
     "pdf": (b"%PDF-1.7 \n" + bytes(300), "PDF"),
     "empty": (b"", "it is empty"),

@@ -284,7 +284,8 @@ def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, stor
     app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Current").run()
     app = app.segmented_control(key="part").set_value("Missing data").run()
-    rules = {"DUE": "due dates: submission + 1 to 3 times the fastest run time", "WEIGHT": "cost of lateness: $1.00", "PRICE": "$2.50"}
+    due = "due dates: submission + 1 to 3 times the fastest run time"
+    rules = {"DUE": due, "WEIGHT": "cost of lateness: $1.00", "PRICE": "$2.50"}
     for key, rule in rules.items():
         assert not app.exception
         app = app.button(key=f"fill-{key}").click().run()

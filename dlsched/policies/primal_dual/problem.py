@@ -116,7 +116,7 @@ def violations(instance: Instance, schedules: Sequence[Schedule | None]) -> list
     for slot, machine, resource in np.argwhere(over).tolist():
         violations.append(
             f"slot {slot}, machine {machine}: {used[slot, machine, resource]:.10g} {instance.resources[resource]} are "
-            f"allocated, it has {instance.capacity[machine, resource]:.10g}"
+            f"allocated, but it has {instance.capacity[machine, resource]:.10g}"
         )
     return violations
 
@@ -133,7 +133,7 @@ def _of_job(instance: Instance, job: Job, schedule: Schedule, used: Floats) -> l
         if (booking.workers < 0).any() or (booking.servers < 0).any() or workers < 1:
             violations.append(f"{where}: {workers} workers and {servers} servers are no booking")
         if workers > job.batch:
-            violations.append(f"{where}: {workers} workers, its batch has {job.batch} samples")
+            violations.append(f"{where}: {workers} workers, but its batch has {job.batch} samples")
         if servers * job.ratio < workers - ROOM:
             violations.append(f"{where}: {servers} servers are too few for {workers} workers")
         used[slot, booking.machine] += job.held(booking)

@@ -33,7 +33,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         PRICED,
         knows="training-step times, samples and utility functions",
         paper=PAPER,
-        group="who gets in",
+        group="admission",
         uses_run_times=True,
         remark=_on_dice,
     ),
@@ -47,7 +47,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         PRICED,
         knows="training-step times, samples and utility functions",
         paper="Bao et al., Online job scheduling in distributed machine learning clusters, 2018",
-        group="who gets in",
+        group="admission",
         uses_run_times=True,
     ),
     PolicySpec(
@@ -61,7 +61,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         SLOTTED,
         knows="training-step times and samples",
         paper="Sun et al., Towards distributed machine learning in shared clusters (Dorm), 2017",
-        group="who gets in",
+        group="admission",
         uses_run_times=True,
     ),
     PolicySpec(
@@ -72,7 +72,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "of it.",
         fifo_policy,
         needs=SLOTTED,
-        group="who gets in",
+        group="admission",
     ),
     PolicySpec(
         "pd-ors-drf",
@@ -82,7 +82,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         drf_policy,
         needs=SLOTTED,
         knows="training-step times and samples",
-        group="who gets in",
+        group="admission",
         uses_run_times=True,
     ),
 )

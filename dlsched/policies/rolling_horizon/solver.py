@@ -62,7 +62,7 @@ def infeasible_because(problem: Problem) -> str:
         return f"job {without[0]} has no legal number of nodes: none of {widths} is within its limits"
     least = int(problem.widths[problem.smallest].sum())
     if least > problem.nodes:
-        return f"the smallest legal numbers of nodes of all jobs sum to {least}, the pool has {problem.nodes}"
+        return f"the smallest legal numbers of nodes of all jobs sum to {least}, but the pool has {problem.nodes}"
     return ""
 
 

@@ -195,7 +195,7 @@ class Split:
         if over := self.exceeded(1, 1):
             resource = [self._name(place) for place in range(len(self.limit))].index(over[0])
             asked = self.worker_demand[resource] + self.server_demand[resource]
-            why = f"one worker and one server need {asked:g} together, the limit is {self.limit[resource]:g}"
+            why = f"one worker and one server need {asked:g} together; the limit is {self.limit[resource]:g}"
             raise InputError(over[0], why, "Raise the limit of the job or request less")
 
 

@@ -56,7 +56,7 @@ def _check_nodes(facts: Facts, sweep: NodeSweep, findings: Findings) -> None:
 
 def _say_over(facts: Facts, sweep: NodeSweep, capacity: Floats, r: int, resource: str) -> Say:
     return lambda e: (
-        f"node {sweep.node[e]} holds {sweep.used[e, r]:.10g} {resource}, its capacity is {capacity[e, r]:.10g} "
+        f"node {sweep.node[e]} holds {sweep.used[e, r]:.10g} {resource}, but its capacity is {capacity[e, r]:.10g} "
         f"({_who(facts, sweep, e)})"
     )
 

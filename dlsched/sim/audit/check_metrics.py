@@ -338,7 +338,7 @@ def _compare_nodes(findings: Findings, facts: Facts, table: pd.DataFrame, billed
     if not facts.scenario.cluster.free_slots:
         return
     if len(table) != len(billed.node):
-        findings.add(np.nan, f"the nodes table has {len(table)} rows, the log has {len(billed.node)} leases")
+        findings.add(np.nan, f"the nodes table has {len(table)} rows, but the log has {len(billed.node)} leases")
         return
     theirs = np.lexsort((table["start_s"].to_numpy(dtype=float), node))
     mine = np.lexsort((billed.start_s, billed.node))

@@ -101,7 +101,7 @@ def _check_numbers(scenario: Scenario, log: RunLog, findings: Findings) -> None:
         if beyond.size:
             at, when = int(beyond[0]), _time_of(log, column, int(beyond[0]))
             findings.add(
-                when, f"{what} {values[at]} does not exist, the last one is {count - 1} ({column}, entry {at})"
+                when, f"{what} {values[at]} does not exist; the last one is {count - 1} ({column}, entry {at})"
             )
 
 

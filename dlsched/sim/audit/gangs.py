@@ -46,7 +46,7 @@ def check_limits(facts: Facts, findings: Findings) -> None:
 
 
 def _over(facts: Facts, held: np.ndarray, limit: np.ndarray, resource: str) -> Say:
-    return lambda p: f"{facts.piece(p)} holds {held[p]:.10g} {resource}, its user's limit is {limit[p]:.10g}"
+    return lambda p: f"{facts.piece(p)} holds {held[p]:.10g} {resource}, but its user's limit is {limit[p]:.10g}"
 
 
 def _blocks(facts: Facts, blocked: np.ndarray, resource: str) -> Say:
@@ -75,4 +75,4 @@ def check_blocked(facts: Facts, findings: Findings) -> None:
 
 
 def _overfull(level: np.ndarray, total: float, resource: str) -> Say:
-    return lambda e: f"jobs hold and block {level[e]:.10g} {resource}, the whole cluster has {total:.10g}"
+    return lambda e: f"jobs hold and block {level[e]:.10g} {resource}, but the whole cluster has {total:.10g}"

@@ -52,7 +52,7 @@ def _check_ends(facts: Facts, findings: Findings) -> None:
     findings.flag(
         np.isnan(end_s) != unfinished,
         when_s,
-        lambda row: f"{facts.job(row)} is {_status(facts, row)}, its end is {end_s[row]:.10g} s",
+        lambda row: f"{facts.job(row)} is {_status(facts, row)}, but its end is {end_s[row]:.10g} s",
     )
     findings.flag(
         end_s < jobs.submit_s - slack_s(jobs.submit_s),
@@ -70,14 +70,16 @@ def _check_ends(facts: Facts, findings: Findings) -> None:
             rows & ~(np.abs(log.piece_end_s[last] - end_s) <= slack_s(when_s)),
             when_s,
             lambda row: (
-                f"{facts.job(row)} is {_status(facts, row)} at {end_s[row]:.10g} s, "
-                f"its last piece ends at {log.piece_end_s[last[row]]:.10g} s"
+                f"{facts.job(row)} is {_status(facts, row)} at {end_s[row]:.10g} s, but its last piece ends at "
+                f"{log.piece_end_s[last[row]]:.10g} s"
             ),
         )
         findings.flag(
             rows & (log.piece_end[last] != piece_end),
             when_s,
-            lambda row: f"{facts.job(row)} is {_status(facts, row)}, its last piece ends as {_end(facts, last[row])}",
+            lambda row: (
+                f"{facts.job(row)} is {_status(facts, row)}, but its last piece ends as {_end(facts, last[row])}"
+            ),
         )
 
 
@@ -205,7 +207,7 @@ def check_run(facts: Facts, findings: Findings) -> None:
     first_s = min(float(jobs.submit_s[0]), log.end_s) if len(jobs) else log.start_s
     if abs(log.start_s - first_s) > slack_s(first_s):
         findings.add(
-            log.start_s, f"the run starts at {log.start_s:.10g} s, the first submission is at {first_s:.10g} s"
+            log.start_s, f"the run starts at {log.start_s:.10g} s, but the first submission is at {first_s:.10g} s"
         )
     if horizon_s is not None and log.end_s > horizon_s + slack_s(horizon_s):
         findings.add(log.end_s, f"the run goes on past its horizon of {horizon_s:.10g} s")
@@ -221,7 +223,7 @@ def check_run(facts: Facts, findings: Findings) -> None:
     elif len(jobs) and not np.isnan(log.job_end_s).any():
         last_s = float(log.job_end_s.max())
         if abs(log.end_s - last_s) > slack_s(last_s):
-            findings.add(last_s, f"the run ends at {log.end_s:.10g} s, its last job ends at {last_s:.10g} s")
+            findings.add(last_s, f"the run ends at {log.end_s:.10g} s, but its last job ends at {last_s:.10g} s")
 
 
 def _check_stall(facts: Facts, count: int, findings: Findings) -> None:

@@ -63,7 +63,9 @@ def check_shares(facts: Facts, findings: Findings) -> None:
 
 
 def _uneven(facts: Facts, name: str, total: Ints, whole: Ints) -> Say:
-    return lambda p: f"{facts.piece(p)} has {whole[p]} {name}, its shares have {total[p]}: all start together or none"
+    return lambda p: (
+        f"{facts.piece(p)} has {whole[p]} {name}, but its shares have {total[p]}: all start together or none"
+    )
 
 
 def check_widths(facts: Facts, speed: SpeedModel, findings: Findings) -> None:
@@ -76,7 +78,7 @@ def check_widths(facts: Facts, speed: SpeedModel, findings: Findings) -> None:
     findings.flag(
         (workers < low[row]) | (workers > high[row]),
         log.piece_start_s,
-        lambda p: f"{facts.piece(p)} runs {workers[p]} workers at once, legal are {low[row[p]]} to {high[row[p]]}",
+        lambda p: f"{facts.piece(p)} runs {workers[p]} workers at once; allowed are {low[row[p]]} to {high[row[p]]}",
     )
 
 
@@ -101,7 +103,7 @@ def _check_partitions(facts: Facts, findings: Findings) -> None:
         facts.log.piece_start_s[facts.piece_of_share],
         lambda s: (
             f"{facts.piece(facts.piece_of_share[s])} is on node {node[s]} of partition {names[of_node[node[s]]]!r}, "
-            f"it belongs in {names[of_job[row[s]]]!r}"
+            f"but belongs in {names[of_job[row[s]]]!r}"
         ),
     )
 
@@ -127,7 +129,7 @@ def _check_gpu_types(facts: Facts, findings: Findings) -> None:
         facts.log.piece_start_s[facts.piece_of_share],
         lambda s: (
             f"{facts.piece(facts.piece_of_share[s])} is on node {facts.log.share_node[s]} with GPU type "
-            f"{kinds[vm[s]]!r}, it accepts {accepted[row[s]]!r}"
+            f"{kinds[vm[s]]!r}, but accepts {accepted[row[s]]!r}"
         ),
     )
 

@@ -31,8 +31,8 @@ def check_rates(facts: Facts, speed: SpeedModel, findings: Findings) -> None:
         ~_close(log.piece_rate, rate) & ~np.isnan(rate),
         log.piece_start_s,
         lambda p: (
-            f"{facts.piece(p)} has rate {log.piece_rate[p]:.10g}, the speed model says {rate[p]:.10g} "
-            f"for {_gang(facts, p)} on {facts.vms_of(p)}"
+            f"{facts.piece(p)} has rate {log.piece_rate[p]:.10g}, but the speed model says {rate[p]:.10g} for "
+            f"{_gang(facts, p)} on {facts.vms_of(p)}"
         ),
     )
 
@@ -51,16 +51,16 @@ def check_restarts(facts: Facts, findings: Findings) -> None:
         np.abs(logged_s - pause_s) > slack_s(log.piece_progress_from_s) + SAME_NUMBER * pause_s,
         log.piece_start_s,
         lambda p: (
-            f"{facts.piece(p)} is back at its own rate after {logged_s[p]:.10g} s, "
-            f"the restart takes {pause_s[p]:.10g} s"
+            f"{facts.piece(p)} is back at its own rate after {logged_s[p]:.10g} s, but the restart takes "
+            f"{pause_s[p]:.10g} s"
         ),
     )
     findings.flag(
         ~_close(log.piece_restart_rate, slow_rate) & (pause_s > 0),
         log.piece_start_s,
         lambda p: (
-            f"{facts.piece(p)} has rate {log.piece_restart_rate[p]:.10g} during its restart, "
-            f"the rule says {slow_rate[p]:.10g}"
+            f"{facts.piece(p)} has rate {log.piece_restart_rate[p]:.10g} during its restart, but the rule says "
+            f"{slow_rate[p]:.10g}"
         ),
     )
 
@@ -141,16 +141,16 @@ def check_work(facts: Facts, findings: Findings) -> None:
         finished & (np.abs(done - work) > tolerance),
         ends_s,
         lambda row: (
-            f"{facts.job(row)} ended as {_status(facts, row)} with {done[row]:.10g} of work done, "
-            f"its work is {work[row]:.10g}"
+            f"{facts.job(row)} ended as {_status(facts, row)} with {done[row]:.10g} of work done, but its work is "
+            f"{work[row]:.10g}"
         ),
     )
     findings.flag(
         ~finished & (done > work + tolerance),
         ends_s,
         lambda row: (
-            f"{facts.job(row)} did {done[row]:.10g} of work and is {_status(facts, row)}, "
-            f"its work is only {work[row]:.10g}"
+            f"{facts.job(row)} did {done[row]:.10g} of work and is {_status(facts, row)}, but its work is only "
+            f"{work[row]:.10g}"
         ),
     )
     findings.flag(

@@ -88,7 +88,7 @@ def check_answers(facts: Facts, findings: Findings) -> None:
     findings.flag(
         ~np.isin(status, STATUSES),
         time_s,
-        lambda d: f"decision {d} has the status {status[d]!r}, known are {', '.join(map(repr, STATUSES))}",
+        lambda d: f"decision {d} has the status {status[d]!r}; known are {', '.join(map(repr, STATUSES))}",
     )
     findings.flag(
         (optimal & ~has_both) | (feasible & ~has_value),
@@ -107,7 +107,7 @@ def check_answers(facts: Facts, findings: Findings) -> None:
         optimal & (apart > PROOF * np.maximum(1.0, np.abs(bound))),
         time_s,
         lambda d: (
-            f"decision {d} is called optimal, its objective {objective[d]:.10g} and its bound {bound[d]:.10g} are "
+            f"decision {d} is called optimal, but its objective {objective[d]:.10g} and its bound {bound[d]:.10g} are "
             f"{apart[d]:.3g} apart: more than {PROOF:g} of the bound, or of 1"
         ),
     )

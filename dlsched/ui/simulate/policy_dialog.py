@@ -25,7 +25,7 @@ GROUP_TITLES = {
     "everyday": "Everyday",
     "elastic": "Elastic jobs (change GPU count while running)",
     "pay less": "Rent as cheaply as possible",
-    "who gets in": "Admission control",
+    "admission": "Admission control",
 }
 
 

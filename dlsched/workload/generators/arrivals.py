@@ -220,7 +220,7 @@ def gaps_of(workload: Workload) -> Gaps:
 def _need_jobs(workload: Workload, least: int) -> None:
     if len(workload) < least:
         raise InputError(
-            "arrivals", f"a rate needs at least {least} jobs, the trace has {len(workload)}", "Load a longer trace"
+            "arrivals", f"a rate needs at least {least} jobs, but the trace has {len(workload)}", "Load a longer trace"
         )
 
 

@@ -62,7 +62,7 @@ def read_prices(source: Path | bytes, name: str = "", *, region: str | None = No
     """
     text = open_trace(source, name)
     if len(text.data) > MAX_BYTES:
-        why = f"it has {len(text.data) / 1024**2:,.0f} MiB of text, a price list has at most {MAX_BYTES // 1024**2}"
+        why = f"it has {len(text.data) / 1024**2:,.0f} MiB of text; the limit is {MAX_BYTES // 1024**2}"
         raise InputError(f"file {text.name}", why, "Give one provider's file")
     if text.is_parquet:
         raise InputError(f"file {text.name}", "it is a Parquet file, but a price list must be CSV", "Save it as CSV")

@@ -110,7 +110,7 @@ def to_vm_types(prices: PriceList, speeds: Mapping[str, float] | None = None) ->
 def check_names(offers: Sequence[Offer]) -> None:
     """Raise InputError that names two rows with one name, or says that there are too many."""
     if len(offers) > MOST_OFFERS:
-        why = f"it would have {len(offers):,} types, the limit is {MOST_OFFERS:,}"
+        why = f"it would have {len(offers):,} types; the limit is {MOST_OFFERS:,}"
         raise InputError("catalogue", why, "Choose one region, or remove machine types that you do not use")
     first: dict[str, int] = {}
     for row, offer in enumerate(offers, 1):

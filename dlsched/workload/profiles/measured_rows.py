@@ -32,7 +32,7 @@ def measured_table(text: TraceText, columns: Iterable[str]) -> Table:
     wanted = [*columns]
     table = parquet_table(text, wanted) if text.is_parquet else read_table(text, sniff(text.data), wanted)
     if table.rows > MOST_ROWS:
-        why = f"it has {table.rows:,} rows, the limit is {MOST_ROWS:,}"
+        why = f"it has {table.rows:,} rows; the limit is {MOST_ROWS:,}"
         raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
     return table
 

@@ -129,7 +129,7 @@ class _Reading(MeasuredRows):
         report = self.ledger.report()
         runs = runs.where(self.ledger.alive)
         if len(runs.networks) > MOST_NETWORKS:
-            why = f"the column has {len(runs.networks):,} different names, the limit is {MOST_NETWORKS}"
+            why = f"the column has {len(runs.networks):,} different names; the limit is {MOST_NETWORKS}"
             raise InputError(f"column {self.found['network']}", why, "Check that it names networks, not jobs")
         return ProfileRead(runs, report, tuple(key for key in self.names if key not in self.found))
 

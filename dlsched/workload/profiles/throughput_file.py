@@ -162,7 +162,7 @@ class _Reading(MeasuredRows):
         """Return the names of the series that are left, in the order of the file."""
         left = list(dict.fromkeys(labels[self.ledger.alive].tolist()))
         if len(left) > MOST_SERIES:
-            why = f"it has {len(left):,} series, the limit is {MOST_SERIES}"
+            why = f"it has {len(left):,} series; the limit is {MOST_SERIES}"
             raise InputError("measurements", why, "Check that the name column holds networks, not runs")
         return left
 

@@ -151,7 +151,7 @@ class _File:
 def _slots(file: _File) -> int:
     slots = len(file.distinct_names("Nodes"))
     if slots > MOST_SLOTS:
-        raise InputError(NODES, f"has {slots:,} nodes, the limit is {MOST_SLOTS:,}", "Keep fewer nodes")
+        raise InputError(NODES, f"has {slots:,} nodes; the limit is {MOST_SLOTS:,}", "Keep fewer nodes")
     return slots
 
 

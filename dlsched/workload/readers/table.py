@@ -81,7 +81,7 @@ def sniff(data: bytes, *, delimiter: str = "", quoted: bool = True) -> Dialect:
     offset, number = _header_start(data)
     end = _line_end(data, offset)
     if end - offset > MAX_HEADER_BYTES:
-        why = f"it is {end - offset:,} bytes long, the limit for a header is {MAX_HEADER_BYTES:,}"
+        why = f"it is {end - offset:,} bytes long; the limit for a header is {MAX_HEADER_BYTES:,}"
         raise InputError("first line", why, "Check that the file is a text table")
     first = data[offset:end].decode("utf-8", "replace").rstrip("\r\n")
     lines = _sample_lines(data, end)
@@ -89,7 +89,7 @@ def sniff(data: bytes, *, delimiter: str = "", quoted: bool = True) -> Dialect:
     header, *rows = _split([first, *lines], chosen, quoted=quoted) or [[]]
     if len(header) > MAX_COLUMNS:
         raise InputError(
-            "first line", f"it has {len(header):,} columns, the limit is {MAX_COLUMNS:,}", "Export fewer columns"
+            "first line", f"it has {len(header):,} columns; the limit is {MAX_COLUMNS:,}", "Export fewer columns"
         )
     width = Counter(len(row) for row in rows).most_common(1)[0][0] if rows else len(header)
     if width == len(header) + 1 and all(row[-1] == "" for row in rows if len(row) == width):
@@ -280,7 +280,7 @@ def read_parquet(text: TraceText) -> pa_parquet.ParquetFile:
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"file {text.name}", "its Parquet data are damaged", "Export it again") from error
     if rows > MAX_PARQUET_ROWS:
-        raise InputError(f"file {text.name}", f"it has {rows:,} rows, the limit is {MAX_PARQUET_ROWS:,}", "Split it")
+        raise InputError(f"file {text.name}", f"it has {rows:,} rows; the limit is {MAX_PARQUET_ROWS:,}", "Split it")
     return file
 
 

@@ -52,8 +52,8 @@ def test_by_hand_with_defaults(capsys, monkeypatch):
         ({"min_nodes": [1, 3, 1], "max_nodes": [8, 3, 8]}, "job 1 has no legal number of nodes"),
         ({"widths": [16]}, "job 0 has no legal number of nodes"),
         ({"min_nodes": [1, 16, 1], "max_nodes": None}, "job 1 has no legal number of nodes"),
-        ({"min_nodes": [8, 4, 8]}, "sum to 20, the pool has 14"),
-        ({"nodes": 0}, "sum to 4, the pool has 0"),
+        ({"min_nodes": [8, 4, 8]}, "sum to 20, but the pool has 14"),
+        ({"nodes": 0}, "sum to 4, but the pool has 0"),
     ],
 )
 def test_infeasible_is_an_answer_with_its_reason(capsys, monkeypatch, change, reason):

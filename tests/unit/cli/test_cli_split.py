@@ -87,7 +87,7 @@ def test_no_limit(capsys, monkeypatch, none):
         ({"limit": [6, 6]}, "instance, worker_demand: must have 2 entries, one for each resource of limit, got 1"),
         (
             {"limit": [1.5]},
-            "instance, resource 1: one worker and one server need 2 together, the limit is 1.5. Raise the limit",
+            "instance, resource 1: one worker and one server need 2 together; the limit is 1.5. Raise the limit",
         ),
         ({"limit": [1e9]}, "instance, limit: allows more than 100,000 workers. Give most_workers."),
         ({"method": "best"}, "instance, method: Input should be 'exact', 'algorithm-1', 'esw' or 'optimus'"),

@@ -246,7 +246,7 @@ def test_rigid_jobs_run_at_the_requested_width() -> None:
     message = first(clean(), scenario(speed=SpeedSpec(kind="rigid")))
     assert "at 30 s" in message
     assert "j1" in message
-    assert "4 workers at once, legal are 2 to 2" in message
+    assert "4 workers at once; allowed are 2 to 2" in message
 
 
 def test_partitions_are_exclusive() -> None:
@@ -256,9 +256,9 @@ def test_partitions_are_exclusive() -> None:
     message = first(clean(), given)
     assert "at 100 s" in message
     assert "j2" in message
-    assert "node 0 of partition '', it belongs in 'vc'" in message
+    assert "node 0 of partition '', but belongs in 'vc'" in message
     open_job = given.replace(workload=jobs.with_columns(partition=[""] * 6))
-    assert "node 1 of partition 'vc', it belongs in ''" in first(clean(), open_job)
+    assert "node 1 of partition 'vc', but belongs in ''" in first(clean(), open_job)
 
 
 def test_gpu_types_are_kept() -> None:
@@ -342,7 +342,9 @@ STARTS = Ran(J1, 0, 10, {0: 2}, PieceEnd.RESIZED, progress_from_s=5)
 def test_delayed_restarts() -> None:
     assert delayed(STARTS, GROWS) == ""
     assert "takes 5 s" in delayed(dataclasses.replace(STARTS, progress_from_s=0.0), GROWS)
-    assert "rate 2 during its restart, the rule says 1" in delayed(STARTS, dataclasses.replace(GROWS, restart_rate=2))
+    assert ("rate 2 during its restart, but the rule says 1") in delayed(
+        STARTS, dataclasses.replace(GROWS, restart_rate=2)
+    )
     moved = dataclasses.replace(STARTS, end=PieceEnd.MOVED)
     on_slow = Ran(J1, 10, 30, {1: 2}, PieceEnd.RUN_ENDED, rate=0.5)
     assert delayed(moved, on_slow) == ""
@@ -377,14 +379,14 @@ def leased(leases: list[tuple[int, int, float, float]], ends: PieceEnd = PieceEn
     [
         ([], "at 0 s: job a on node 0, a slot without a VM"),
         ([(1, 0, 0, 40)], "at 0 s: job a on node 0, a slot without a VM"),
-        ([(0, 1, 0, 40)], "node 0 holds 4 gpus, its capacity is 2"),
+        ([(0, 1, 0, 40)], "node 0 holds 4 gpus, but its capacity is 2"),
         ([(0, 0, 0, 30)], "at 30 s: job a on node 0, a slot without a VM"),
         ([(0, 0, 0, 20), (0, 0, 20, 40)], "at 20 s: job a (piece 0 to 40 s on node 0) outlives the lease of node 0"),
         ([(0, 0, 0, 40), (1, 0, 0, 30), (1, 1, 20, 40)], "at 20 s: the lease of node 1 overlaps"),
         ([(0, 0, 0, 40), (1, 0, 5, 30)], "at 5 s: the lease of node 1 begins without a decision"),
         ([(0, 0, 0, 40), (1, 0, 10, 50)], "at 10 s: the lease of node 1 until 50 s is outside the run"),
         ([(0, 0, 0, 40), (1, 0, 10, 10)], "at 10 s: the lease of node 1 has no positive length"),
-        ([(0, 0, 0, 40), (1, 2, 10, 20)], "at 10 s: VM type 2 does not exist, the last one is 1"),
+        ([(0, 0, 0, 40), (1, 2, 10, 20)], "at 10 s: VM type 2 does not exist; the last one is 1"),
     ],
 )
 def test_leases(leases: list[tuple[int, int, float, float]], words: str) -> None:

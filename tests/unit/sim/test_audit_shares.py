@@ -113,7 +113,7 @@ def test_a_wrong_machine_type_in_the_bill_is_named() -> None:
     nodes.loc[1, "vm_type"] = "k"
     (text,) = check_metrics(*given, metrics, jobs, nodes)
     assert "the lease of node 0 differs from the log's m" in text
-    assert "has 2 rows, the log has 3 leases" in check_metrics(*given, metrics, jobs, nodes[:2])[-1]
+    assert "has 2 rows, but the log has 3 leases" in check_metrics(*given, metrics, jobs, nodes[:2])[-1]
 
 
 def test_no_run_is_cheaper_than_what_is_said_to_be_least() -> None:

@@ -94,7 +94,7 @@ def test_a_limit_that_is_blocked_is_in_the_log_and_audited():
     prepared = prepare(given)
     assert audit(prepared.scenario, prepared.truth, log) == []
     greedy = dataclasses.replace(log, piece_blocked=log.piece_blocked + np.array([1, 0, 0, 0.0]))
-    assert "hold and block 10 gpus, the whole cluster has 8" in audit(prepared.scenario, prepared.truth, greedy)[0]
+    assert "hold and block 10 gpus, but the whole cluster has 8" in audit(prepared.scenario, prepared.truth, greedy)[0]
 
 
 def test_what_is_blocked_changes_only_with_what_is_held():
@@ -115,7 +115,7 @@ def wrong(log, **columns):
     [
         ({"piece_servers": [0], "share_servers": [0]}, "too few for 3 workers"),
         ({"piece_servers": [7], "share_servers": [7]}, "has rate"),
-        ({"piece_servers": [27], "share_servers": [27]}, "holds 33 cpus, its capacity is 32"),
+        ({"piece_servers": [27], "share_servers": [27]}, "holds 33 cpus, but its capacity is 32"),
         ({"piece_servers": [14], "share_servers": [14]}, "its user's limit is 19"),
     ],
 )

@@ -91,7 +91,7 @@ def test_files_with_other_names_and_separators_are_read():
         (b"forward,backward,transfer\n1,2,3\n1,x,3\n", "line 3, backward: must be a number of ms, got 'x'"),
         (b"", "file l.csv: cannot be read as CSV"),
         (b"\xff\xfe\x00", "file l.csv: cannot be read as CSV"),
-        (b"1" * 1_000_001, "has 1,000,001 bytes, the limit is 1,000,000"),
+        (b"1" * 1_000_001, "has 1,000,001 bytes; the limit is 1,000,000"),
     ],
     ids=["column", "cell", "empty", "bytes", "large"],
 )

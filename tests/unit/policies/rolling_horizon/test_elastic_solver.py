@@ -173,8 +173,8 @@ def test_nobody_is_nothing():
     ("change", "reason"),
     [
         ({"min_nodes": [1, 3], "max_nodes": [4, 3]}, r"job 1 has no legal number of nodes: none of \[1, 2, 4\]"),
-        ({"min_nodes": [4, 2]}, "the smallest legal numbers of nodes of all jobs sum to 6, the pool has 5"),
-        ({"nodes": 0}, "sum to 2, the pool has 0"),
+        ({"min_nodes": [4, 2]}, "the smallest legal numbers of nodes of all jobs sum to 6, but the pool has 5"),
+        ({"nodes": 0}, "sum to 2, but the pool has 0"),
     ],
 )
 def test_infeasible_says_which_job_or_which_limit(method, change, reason):

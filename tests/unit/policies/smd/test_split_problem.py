@@ -142,10 +142,10 @@ NAN = math.nan
         ({"server_demand": [NAN, 1]}, "server_demand of resource 1: must be 0 or within 1e-30 and 1e+30, got nan"),
         ({"limit": [9, NAN]}, "limit of resource 2: must be 0 or within 1e-30 and 1e+30, got nan. Write an infinite"),
         ({"limit": [-9, 9]}, "limit of resource 1: must be 0 or within 1e-30 and 1e+30, got -9"),
-        ({"limit": [9, 0]}, "resource 2: one worker and one server need 3 together, the limit is 0. Raise"),
+        ({"limit": [9, 0]}, "resource 2: one worker and one server need 3 together; the limit is 0. Raise"),
         (
             {"limit": [9, 2.9], "resources": ["GPU", "CPU"]},
-            "CPU: one worker and one server need 3 together, the limit is 2.9. Raise the limit of the job or request "
+            "CPU: one worker and one server need 3 together; the limit is 2.9. Raise the limit of the job or request "
             "less",
         ),
         ({"limit": [1e9, 1e9]}, f"limit: allows more than {MOST_COUNT:,} workers. Give most_workers"),

@@ -169,7 +169,7 @@ def test_rows_without_servers_or_times_say_so():
     alone = training((0, 10, 2, 1)).with_columns(servers=[0])
     with pytest.raises(InputError, match="has no parameter servers"):
         split_of(alone, "sync", 0)
-    with pytest.raises(InputError, match=r"GPUs: one worker and one server need 1 together, the limit is 0\.5"):
+    with pytest.raises(InputError, match=r"GPUs: one worker and one server need 1 together; the limit is 0\.5"):
         split_of(training((0, 10, 2, 1), limit_gpus=[0.5]), "sync", 0)
 
 

@@ -307,7 +307,7 @@ def test_unclear_columns_ask_for_a_mapping(text, says):
 def test_thousands_of_columns():
     head = ",".join([HEAD, *[f"c{i}" for i in range(5000)]])
     assert read(f"{head}\na,0,1,60{',1' * 5000}\nb,0,1,60{',1' * 5000}\n").report.kept == 2
-    with pytest.raises(InputError, match="columns, the limit is 10,000"):
+    with pytest.raises(InputError, match="columns; the limit is 10,000"):
         read(",".join(f"c{i}" for i in range(20_000)) + "\n1\n")
 
 
