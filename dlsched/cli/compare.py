@@ -201,7 +201,7 @@ def params_by_policy(given: Sequence[str], policies: Sequence[str]) -> dict[str,
     for key, value in parse_params(given).items():
         policy, point, name = key.partition(".")
         if not point or policy not in found:
-            why = f"must start with one of {', '.join(policies)}, then a full stop"
+            why = f"must start with one of {', '.join(policies)} and a dot"
             raise InputError(f"--param {key}", why, f"Write it as in --param {policies[0]}.NAME=VALUE")
         found[policy][name] = value
     return found

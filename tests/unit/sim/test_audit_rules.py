@@ -112,7 +112,7 @@ CORRUPTIONS: dict[str, tuple[dict[str, dict[int, Any]], tuple[str, ...]]] = {
     "servers": ({"share_servers": {0: 1}}, ("at 0 s", "j0", "0 servers", "shares have 1")),
     "too wide": (
         {"piece_workers": {P[J4, 0]: 5}, "share_workers": {P[J4, 0]: 5}},
-        ("at 60 s", "j4", "5 workers", "legal are 1 to 4"),
+        ("at 60 s", "j4", "5 workers", "allowed are 1 to 4"),
     ),
     "GPUs": (
         {"piece_workers": {0: 7}, "share_workers": {0: 7}},
