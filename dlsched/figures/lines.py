@@ -109,7 +109,7 @@ def add_share_line(
 
 
 def frame_shares(figure: go.Figure, theme: Theme, quantity: str, longest_s: float, of: str = "") -> None:
-    """Give share lines a logarithmic axis of times from a second on; ``of`` whose jobs these are ends the title."""
+    """Give share lines a logarithmic axis of times from a second on; ``of``, which jobs these are, ends the title."""
     title = f"{quantity}: share of jobs within a time{of}"
     x_title = f"{quantity} (log scale; under 1 s drawn at 1 s)"
     framed(figure, theme, title=title, x=x_title, y="Share of jobs (%)", height=340)

@@ -1,4 +1,4 @@
-"""Who wins, who loses: the change of each group with its interval, or with the middle half of its jobs."""
+"""Gains and losses: the change of each group with its interval, or with the middle half of its jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.wording.formats import cut
 
 MOST_ENDS = 15
-"""Of more than twice as many groups, so many are drawn from each end."""
+"""Of more than twice as many groups, this many are drawn from each end."""
 LONGEST_NAME = 24
 _TIME_UNITS = ((2.0 * DAY_S, DAY_S, "d"), (2.0 * HOUR_S, HOUR_S, "h"), (120.0, MINUTE_S, "min"), (0.0, 1, "s"))
 

@@ -98,7 +98,7 @@ def widths(jobs: Workload, theme: Theme) -> Chart:
 
 
 def _width_classes(gpus: Floats) -> tuple[list[str], np.ndarray]:
-    """Return names and the class of each job: every width by itself, or powers of two when there are many."""
+    """Return names and the class of each job: every number of GPUs, or powers of two when there are many."""
     sizes, place = np.unique(np.round(gpus, 3), return_inverse=True)
     if len(sizes) <= MAX_WIDTHS:
         return [f"{size:g}" for size in sizes], place

@@ -93,7 +93,7 @@ def usd_in_window(stays: Stays, usd: Floats, from_s: float, to_s: float) -> floa
 
 
 def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Ints, share_held: Floats) -> Bill | None:
-    """Return who pays what; None when a billed machine has no price.
+    """Return what each job pays; None when a billed machine has no price.
 
     ``piece_of_share`` and ``share_held`` (shares, resources) belong to the shares of the log.
     """

@@ -21,7 +21,7 @@ from dlsched.metrics.stats.statements import Verdict
 
 @dataclass(frozen=True, slots=True)
 class OverUsers:
-    """A measure of one number a user: how it is shown, the column whose mean a user counts with, the formula."""
+    """A measure over users: how it is shown, the column whose mean stands for a user, the formula."""
 
     kpi: KPI
     column: str
@@ -95,17 +95,17 @@ def fairness_change(
 ) -> Fairness:
     """Return the measures of a baseline and another run with their differences.
 
-    ``pairs`` are jobs tables and ``metrics`` the metrics of both runs, draw by draw. Each run counts the users it has a
-    number of. Jobs without a user are left out of the measures over users.
+    ``pairs`` are jobs tables and ``metrics`` the metrics of both runs, future by future. Each run counts the users for
+    which it has a number. Jobs without a user are left out of the measures over users.
 
     Raises
     ------
     InputError
-        Without a draw, or where tables and metrics have different numbers of draws.
+        Without a future, or where tables and metrics have different numbers of futures.
     """
     if not pairs or len(pairs) != len(metrics):
         why = f"needs as many metrics as jobs tables, and one at least, got {len(metrics)} and {len(pairs)}"
-        raise InputError("fairness", why, "Give both of each draw")
+        raise InputError("fairness", why, "Give both of each future")
     measured = []
     for key, measure in OVER_USERS.items():
         each = [[_of_users(table, measure) for table in side] for side in zip(*pairs, strict=True)]
@@ -132,7 +132,7 @@ def _measured(
     exact: bool,
     users: Sequence[float | None] = (None, None),
 ) -> Measured:
-    """Return one measure; a draw in which it is undefined leaves it undefined: the others would be another question."""
+    """Return one measure; undefined in one future, it is undefined: the others would answer another question."""
     theirs, ours = ([value for value in side if value is not None] for side in (before, after))
     base, other = (mean_interval(kept).mean if len(kept) == len(before) else None for kept in (theirs, ours))
     change, verdict = None, "missing"

@@ -45,7 +45,7 @@ LIMITS: tuple[Limit, ...] = (
     Limit("utility_total", "no policy can get more than {} from all jobs", most=True),
     COST,
 )
-"""Every metric with a proven bound, in the order in which they are told."""
+"""Every metric with a proven bound, in the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True)

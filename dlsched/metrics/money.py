@@ -1,4 +1,4 @@
-"""In which metric costs may be compared: a month or a job, never totals over unlike times."""
+"""In which metric costs may be compared: per month or per job, never totals over different lengths of time."""
 
 from __future__ import annotations
 

@@ -184,14 +184,14 @@ class RunFacts:
 
     @cached_property
     def has_due(self) -> NDArray[np.bool_]:
-        """Jobs judged by their due time: those that have one and were not turned away."""
+        """Jobs judged by their due date: those that have one and were not rejected."""
         if self.jobs.due_s is None:
             return np.zeros(len(self.jobs), dtype=bool)
         return ~np.isnan(self.jobs.due_s) & ~self.is_status(JobStatus.REJECTED)
 
     @cached_property
     def tardiness_s(self) -> Floats:
-        """Time past due when the job left, or when the run ended; NaN for jobs without a due time and rejected ones."""
+        """Time past due when the job left, or when the run ended; NaN for jobs without a due date and rejected ones."""
         if self.jobs.due_s is None:
             return np.full(len(self.jobs), np.nan)
         past_s = self.left_s - self.jobs.due_s
@@ -200,7 +200,7 @@ class RunFacts:
 
     @cached_property
     def tardiness_usd(self) -> Floats | None:
-        """Weight times tardiness of each job, 0 where it has no due time or weight; None without such columns."""
+        """Weight times tardiness of each job, 0 where it has no due date or weight; None without such columns."""
         if self.jobs.due_s is None or self.jobs.weight_usd_per_s is None:
             return None
         return np.nan_to_num(self.tardiness_s) * np.nan_to_num(self.jobs.weight_usd_per_s)
@@ -223,12 +223,12 @@ class RunFacts:
 
     @cached_property
     def up(self) -> Stays:
-        """Stays in which nodes are there."""
+        """Stays in which nodes are available."""
         return up_stays(self.scenario, self.log)
 
     @cached_property
     def bill(self) -> Bill | None:
-        """Who pays what; None when a machine has no price."""
+        """What each job pays; None when a machine has no price."""
         return bill_jobs(self.scenario, self.log, self.stays, self.piece_of_share, self.share_held)
 
     @cached_property

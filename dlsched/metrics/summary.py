@@ -35,7 +35,7 @@ def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
     Seconds and dollars. ``scenario`` is the scenario as it was run (rows of the log = rows of its workload). Times
     are means over the jobs that have them: waits over jobs that started, turnaround time and slowdown over completed
     jobs. Late jobs and tardiness judge a job when it left, or when the run ended; rejected jobs are not judged.
-    Costs are None without prices; a missing due time or weight makes tardiness_cost None and counts 0 in total_cost.
+    Costs are None without prices; a missing due date or weight makes tardiness_cost None and counts 0 in total_cost.
     """
     return summarise_facts(RunFacts(scenario, truth, log))
 

@@ -114,7 +114,7 @@ def jobs_sentence(answer: Winners) -> str:
 
 
 def notes(answer: Winners) -> list[str]:
-    """Return what must be known to read the numbers: what intervals cover, who is left out, who is folded."""
+    """Return what must be known to read the numbers: what intervals cover, what is left out, what is folded."""
     kind = QUANTITIES[answer.quantity]
     said = []
     if answer.draws > 1 and not answer.exact:

@@ -1,4 +1,4 @@
-"""Who wins and who loses when one run replaces another: changes by user, group, class, size and length of job.
+"""Which jobs gain and which lose when one run replaces another: changes by user, group, class, size and length of job.
 
 The answer rests on pairs of jobs tables, draw by draw: the same jobs under both runs. A job counts for a quantity when
 both runs give it one (a wait when it started under both); all others are counted apart, never dropped in silence.
@@ -159,7 +159,7 @@ def winners(
     exact: bool = False,
     noticed: float | None = None,
 ) -> Winners:
-    """Return who gains and who loses under the other run.
+    """Return which groups gain and which lose under the other run.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def headline(advice: Advice, options: Sequence[Alternative]) -> str:
 def service_finding(advice: Advice, comparison: Comparison, options: Sequence[Alternative], metric: str) -> str:
     """Return what an option does to a metric, as a title: "With two more nodes the p95 wait falls from 20 h to 6 h".
 
-    Of the option that is advised, else of the first that is told of.
+    Of the option that is advised, else of the first that is mentioned.
     """
     named = {one.name: one for one in options}
     told = [advice.option] if advice.is_change else _told(advice)

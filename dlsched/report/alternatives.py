@@ -37,7 +37,7 @@ class Condition:
 
 
 def condition_of(scenario: Scenario, changes: Mapping[str, Value]) -> Condition:
-    """Return a condition of a scenario; InputError for a change that there is not or whose value is out of range."""
+    """Return a condition of a scenario; InputError for an unknown change or a value out of range."""
     factors = {key: factor_of(scenario, key) for key in changes}
     read = {key: factors[key].read(value) for key, value in changes.items()}
     words = [setting_words(key, factors[key].label, factors[key].unit, value) for key, value in read.items()]
@@ -68,7 +68,7 @@ class Alternative:
     All options of a memo meet the same condition, and the same jobs in each future. ``origin`` is the scenario that the
     option is for; the answer about a change of it bears it too, with a name that says the change. The rest says how to
     compute it again and what speaks against it. ``policy`` is a key of the registry, "" where the option is none;
-    ``params`` are those that differ from their defaults; ``changes`` what of the scenario is chosen anew, by key;
+    ``params`` are those that differ from their defaults; ``changes`` what is changed in the scenario, by key;
     ``audit`` the auditor's complaints; ``caveat`` what to know before choosing it; ``claim`` what a search for a size
     says of it, as the end of a sentence; ``is_limit``: it shows what is possible, not a choice; ``mind`` the kinds of
     caveats that a memo with it must say.
@@ -96,7 +96,7 @@ class Alternative:
 
     @property
     def happens(self) -> list[str]:
-        """The keys of changes that happen to who plans, and so are no choice."""
+        """The keys of changes that are conditions, and so no choice."""
         return [key for key in self.changes if role_of(key) == "condition"]
 
     def mean(self, key: str) -> float | None:

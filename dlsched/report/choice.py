@@ -57,7 +57,7 @@ class Advice:
         return self.kind in ("size", "choose")
 
     def of(self, option: str) -> tuple[Reason, ...]:
-        """Return what is told of an option."""
+        """Return the reasons about an option."""
         return tuple(reason for reason in self.reasons if reason.option == option)
 
 

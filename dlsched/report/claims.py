@@ -25,7 +25,7 @@ Kind = Literal[
 ]  # fmt: skip
 """``value`` of a metric, also in one ``future``; ``verdict`` on it against the baseline; ``service``: the metric that
 serves as one; ``condition`` all is under; ``choose`` an option, ``stay`` with the baseline; ``beaten`` by another
-choice; ``limit``: cannot be chosen; ``holds`` in so many situations; ``bound`` on a value; a caveat that an option
+choice; ``limit``: cannot be chosen; ``holds`` in this many situations; ``bound`` on a value; a caveat that an option
 ``needs``, one that the memo ``minds``."""
 EQUAL: tuple[Kind, ...] = ("value", "future", "verdict", "service", "condition")
 """Kinds of which all parts must say the same of one option and metric."""
@@ -173,7 +173,7 @@ def contradictions(claims: Sequence[Claim]) -> list[str]:
 
 
 def _unequal(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    """Yield two parts that say unlike things of the same."""
+    """Yield two parts that say different things about the same."""
     first: dict[tuple[Kind, str, str, int], Claim] = {}
     for claim in claims:
         if claim.kind in EQUAL:

@@ -24,7 +24,7 @@ from dlsched.studies.sweep.words import point_words
 from dlsched.wording.formats import amount, count, listed, money_per_month
 from dlsched.wording.settings import is_plural, within_sentence
 
-# ---- who gains, who loses -----------------------------------------------------------------------------
+# ---- gains and losses ---------------------------------------------------------------------------------
 
 
 def winners_of(
@@ -35,7 +35,7 @@ def winners_of(
     exact: bool = False,
     hide_names: bool = False,
 ) -> tuple[Winners, ...]:
-    """Return who gains and loses waiting time under each option, by users, groups or classes, whichever jobs name.
+    """Return which users, groups or classes gain and lose waiting time under each option.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def winners_of(
     exact
         Whether nothing is random, so that one draw says all.
     hide_names
-        Show A, B, C in place of names that somebody gave.
+        Show A, B, C in place of names that people gave.
     """
     by = groupings_of(before[0])[0]
     answers = [
@@ -67,7 +67,7 @@ def noun(answer: Winners) -> str:
 
 
 def ends(answer: Winners, most: int) -> list[Group]:
-    """Return at most so many groups, in their order: half from the end that gains most, half from the other."""
+    """Return at most this many groups, in their order: half from the end that gains most, half from the other."""
     groups = ordered(answer)
     if len(groups) <= most:
         return groups

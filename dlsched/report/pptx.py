@@ -73,7 +73,7 @@ def to_pptx(memo: Memo) -> bytes:
 
 
 def _slide(deck: Any, memo: Memo, title: str) -> Any:
-    """Add a slide with its title, the line that says whose data these are, and notes that say how to repeat it."""
+    """Add a slide with its title, the line that says where the data come from, and notes that say how to repeat it."""
     slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
     heading = slide.shapes.title
     heading.left, heading.top = Inches(MARGIN_IN), Inches(0.35)

@@ -27,7 +27,7 @@ def file_name(scenario_name: str) -> str:
 
 
 def simulate_command(option: Alternative) -> str:
-    """Return the command that makes the first run of an option; "" where one run on the file as it is cannot say it."""
+    """Return the command that makes the first run of an option; "" where one run on the file cannot express it."""
     own = option.futures.changes_in(option.futures.seeds[0])
     if not option.policy or option.changes or option.condition.changes or own:
         return ""

@@ -49,7 +49,7 @@ def titled(label: str, kind: Kind) -> str:
 
 Scale = Literal["linear", "log", "cut"]
 FLAT = 30.0
-"""A bar so many times as long as another leaves nothing of it to see."""
+"""A bar this many times as long as another makes the other invisible."""
 
 
 def scale_of(values: Sequence[float]) -> Scale:

@@ -24,7 +24,7 @@ FAST_S_PER_JOB, PLAIN_S_PER_JOB = 1.5e-5, 3e-4
 """CPU seconds a job of a list policy in compiled code (0.013 s with 1,000 jobs), and in the general engine (0.16 s for
 FIFO, 0.34 s for EASY backfill)."""
 FAST_SLICED_S_PER_JOB, PLAIN_SLICED_S_PER_JOB = 2e-4, 5e-3
-"""The same of one that decides anew every so often (LAS: 0.2 s and 4.8 s)."""
+"""The same of one that decides again at intervals (LAS: 0.2 s and 4.8 s)."""
 NOT_FAST = ("failures", "failure_at", "restart_s", "cancel_share", "horizon_s", "mishaps")
 """Changes after which the general engine runs the jobs."""
 

@@ -87,7 +87,7 @@ class FuturesNumbers:
 
 
 def plan_futures(choices: Sequence[tuple[Scenario, Variant]], futures: Futures) -> FuturesPlan:
-    """Return what there is to know of choices, each about its scenario; the scenarios have the same jobs.
+    """Return what is known of choices, each about its scenario; the scenarios have the same jobs.
 
     Raises
     ------

@@ -34,7 +34,7 @@ STUDIES: tuple[Study[Any, Any], ...] = (
 
 
 def find(kind: str) -> Study[Any, Any]:
-    """Return the study of this kind; raise InputError that lists what there is."""
+    """Return the study of this kind; raise InputError that lists the known ones."""
     for study in STUDIES:
         if study.kind == kind:
             return study

@@ -1,4 +1,4 @@
-"""What a study is, for whoever runs one: the background runner, the command line and the pages.
+"""What a study is, for its callers: the background runner, the command line and the pages.
 
 A study folder declares its own ``STUDY``, and ``registry.STUDIES`` lists them.
 """

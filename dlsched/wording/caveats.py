@@ -68,7 +68,7 @@ def caveats_of(
     Parameters
     ----------
     scenario
-        The scenario whose numbers are told, with its changes.
+        The scenario that the numbers are about, with its changes.
     trust
         What a calibration says of the scenario's record (``studies.calibration.words.trust_caveat``); None where
         there is none.
@@ -105,7 +105,7 @@ def plain_caveats(caveats: Iterable[Caveat]) -> list[dict[str, str]]:
     return [{"kind": one.kind, "text": one.label} for one in caveats]
 
 
-# ---- what there is to say ----------------------------------------------------------------------------
+# ---- the caveats --------------------------------------------------------------------------------------
 
 _NOT_CALIBRATED = Caveat(
     "not calibrated",
@@ -117,7 +117,7 @@ _NOT_CALIBRATED = Caveat(
 
 
 def _told(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Caveat]:
-    """Return what policies are told that a scheduler would not know."""
+    """Return what policies are told that a real scheduler would not know."""
     found = []
     if ahead := [policy.label for policy in policies if policy.clairvoyant]:
         why = f"{listed(ahead)} {_is_are(ahead)} told jobs before they are submitted: a limit, not an option."
@@ -134,7 +134,7 @@ def _told(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Caveat]:
 
 
 def _who(names: Sequence[str], what: str) -> str:
-    """Return "SJF is told true run times"; names that take too much room are counted."""
+    """Return "SJF is told true run times"; names that take too much space are counted."""
     text = f"{listed(names)} {_is_are(names)} {what}"
     if len(text) <= LONGEST:
         return text
@@ -146,7 +146,7 @@ def _is_are(names: Sequence[str]) -> str:
 
 
 def _origin(scenario: Scenario) -> list[Caveat]:
-    """Return whose jobs and cluster these are, where they are not the reader's."""
+    """Return where jobs and cluster come from, where they are not the reader's."""
     found = []
     if scenario.data_kind == "example":
         why = "These jobs come with dlsched; they are not yours."

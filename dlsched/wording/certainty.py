@@ -15,7 +15,7 @@ NOTHING_VARIES = "Nothing varies: exact for this trace, not a forecast. Let some
 FEWEST_DAYS = 5
 """A shorter trace says nothing about other months (decision 029)."""
 LARGE_RATIO = 2.0
-"""From here on a change is told as a ratio: 2.5x."""
+"""From this value on a change is stated as a ratio: 2.5x."""
 ROUGH = "rough preview, 1 simulation"
 
 
@@ -80,7 +80,7 @@ def range_note(basis: BasisLike, done: int) -> str:
 
 
 def months_words(basis: BasisLike, number_of: int) -> str:
-    """Return so many futures of a recorded trace: "40 months reshuffled from its days"."""
+    """Return a number of futures of a recorded trace: "40 months reshuffled from its days"."""
     if basis.days:
         return f"{amount(number_of, 'month')} reshuffled from its days"
     return f"{amount(number_of, 'simulated version')} of it"

@@ -18,7 +18,7 @@ from dlsched.wording.formats import MINUS, MISSING, Number, cut
 from dlsched.wording.typed import NotRead
 
 FIRST_YEAR, LAST_YEAR = 1980, 2200
-"""Traces whose dates were made unreadable begin in 1970; a date outside these years is none."""
+"""Traces whose dates were anonymised start in 1970; a date outside these years is none."""
 DATE_FORMS = tuple(
     day + time for day in ("%a %d %b %Y", "%d %b %Y", "%Y-%m-%d") for time in (" %H:%M:%S", " %H:%M", "")
 )
@@ -45,7 +45,7 @@ class Clock:
     def moment(self, seconds: Number) -> str:
         """Return a time as a sentence says it: "Tue 27 Oct 2026, 08:43", or "day 26, 08:43"; the first day is day 0.
 
-        Traces of up to two hours are told to the second: "day 0, 00:12:30".
+        Times of traces of up to two hours are given to the second: "day 0, 00:12:30".
         """
         if seconds is None or not math.isfinite(seconds):
             return MISSING

@@ -22,7 +22,7 @@ MOST_DECIMALS = 12
 WHOLE_UP_TO = 100_000
 """Whole numbers below this are written with every digit: 9,999 is not 10,000."""
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
-"""How a text begins that a spreadsheet would run as a formula."""
+"""How a text starts that a spreadsheet would run as a formula."""
 
 Kind = Literal["duration", "hours", "usd", "usd_per_month", "usd_per_gpu_h", "share", "factor", "count", "number"]
 """What a number is; seconds for duration and hours, a fraction for share."""
@@ -149,19 +149,19 @@ def factor(value: Number, *, exact: bool = False) -> str:
 
 
 def _figures(value: float, figures: int = 3) -> str:
-    """Return so many significant figures, without an exponent and with thousands separators."""
+    """Return a number with this many significant figures, without an exponent and with thousands separators."""
     rounded = float(f"{value:.{figures - 1}e}")
     return _fixed(rounded, min(_decimals(rounded, figures), MOST_DECIMALS))
 
 
 def _decimals(value: float, figures: int = 3) -> int:
-    """Return how many decimals show so many significant figures."""
+    """Return how many decimals show this many significant figures."""
     rounded = float(f"{value:.{figures - 1}e}")
     return 0 if rounded == 0 else max(figures - 1 - math.floor(math.log10(abs(rounded))), 0)
 
 
 def _fixed(value: float, decimals: int) -> str:
-    """Return a number with at most so many decimals, none of them a zero at the end."""
+    """Return a number with at most this many decimals and no zeros at the end."""
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if decimals else text
 
@@ -283,22 +283,22 @@ def listed(words: Sequence[str]) -> str:
 
 
 def decimal(value: float, decimals: int) -> str:
-    """Return a number with so many decimals and a true minus: −0.41."""
+    """Return a number with this many decimals and a true minus: −0.41."""
     return _true_minus(f"{value:,.{decimals}f}")
 
 
 def about_seconds(seconds: float) -> str:
-    """Return a guessed time, never less than a second: "about 12 s", from 90 s on in whole minutes."""
+    """Return an estimated time, never less than a second: "about 12 s", from 90 s on in whole minutes."""
     return f"about {duration(60 * round(seconds / 60) if seconds >= 90 else max(1.0, round(seconds)))}"
 
 
 def capital(text: str) -> str:
-    """Return a clause as the begin of a sentence."""
+    """Return a clause as the start of a sentence."""
     return text[:1].upper() + text[1:]
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign, + or a true minus, as it is: +3, −0.5, 0."""
+    """Return a number with its sign, + or a true minus, unrounded: +3, −0.5, 0."""
     return ("+" if value > 0 else "") + _true_minus(f"{value:,.12g}")
 
 

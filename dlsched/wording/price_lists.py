@@ -82,7 +82,7 @@ def _against_rent(prices: PriceList, owned: OwnedNode) -> str:
 
 
 def what_use_does(cluster: Cluster, types: int) -> str:
-    """Return what putting so many types into a scenario does to its cluster."""
+    """Return what adding this many types to a scenario does to its cluster."""
     named = amount(types, "machine type")
     if cluster.free_slots:
         return f"The scenario rents up to {amount(cluster.num_nodes, 'machine')}; policies will rent from {named}."

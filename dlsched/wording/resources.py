@@ -17,7 +17,7 @@ UPDATES_WORDS = {"async": "asynchronous", "sync": "synchronous"}
 
 
 def gang_words(workers: float, servers: float) -> str:
-    """Return "3 workers, 2 servers"; what there is none of is left out."""
+    """Return "3 workers, 2 servers"; what is zero is left out."""
     parts = [amount(int(workers), "worker")] if workers else []
     return ", ".join([*parts, *([amount(int(servers), "server")] if servers else [])])
 
@@ -64,17 +64,15 @@ def asked_words(scenario: Scenario) -> str:
 
 
 def scarcest_card(scenario: Scenario) -> tuple[str, str, str] | None:
-    """Return label, value and help of a card on the resource that is shortest; None as :func:`scarcest`."""
+    """Return label, value and help of a card on the scarcest resource; None as :func:`scarcest`."""
     found = scarcest(scenario)
     if found is None:
         return None
     value = f"{share(found[1])} of {RESOURCE_WORDS[found[0]]}"
     if comes_at_once(scenario):
-        hint = (
-            "All jobs come at once: what they ask for together, over what there is, of the resource that is shortest."
-        )
-        return ("Asked for at once", value, hint)
-    hint = "Time asked for over time there is while jobs arrive, of the resource that is shortest. Workers and servers."
+        hint = "All jobs come at once: what they request together, over what is available, of the scarcest resource."
+        return ("Requested at once", value, hint)
+    hint = "Time requested over time available while jobs arrive, of the scarcest resource. Workers and servers."
     return ("Load", value, hint)
 
 

@@ -94,14 +94,14 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
 
 
 def _jobs_words(factor: float) -> str:
-    """Return so many times as many jobs: "30% more jobs", "10% fewer jobs", "2.5x as many jobs"."""
+    """Return a change of the number of jobs: "30% more jobs", "10% fewer jobs", "2.5x as many jobs"."""
     if factor >= LARGE_FACTOR or factor == 1:
         return f"{number(factor)}x as many jobs"
     return f"{number(abs(100 * (factor - 1)))}% {'more' if factor > 1 else 'fewer'} jobs"
 
 
 def within_sentence(label: str) -> str:
-    """Return a label as it is written within a sentence: "Arrivals" small, "GPU speed" as it is."""
+    """Return a label as it is written within a sentence: "arrivals", but "GPU speed"."""
     return label[:1].lower() + label[1:] if label[1:2].islower() else label
 
 

@@ -123,7 +123,7 @@ def _seconds(text: str) -> float | None:
 
 
 def text_of(kind: Kind, value: float, unit: str = "") -> str:
-    """Return the text that reads back as exactly this number: as it is shown where that loses nothing.
+    """Return the text that reads back as exactly this number: as it is shown, where that loses nothing.
 
     ``unit``: as for :func:`read`.
     """

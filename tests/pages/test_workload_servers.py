@@ -41,7 +41,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     asked = asked_of(sample_server_jobs())
     assert f"50 jobs at once ask for {share(asked['gpus'])} of 1,800 GPUs" in words
     assert servers_words(sample_server_jobs()).replace("*", "") in words
-    assert {metric.label: metric.value for metric in app.metric}["Asked for at once"] == "552% of memory"
+    assert {metric.label: metric.value for metric in app.metric}["Requested at once"] == "552% of memory"
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
     assert app.title[0].value == "Cluster"
@@ -144,5 +144,5 @@ def test_the_bar_and_the_cluster_name_the_scarcest_resource(open_page, store):
     saved = store.save_scenario(sample_server_jobs())
     app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
-    assert {metric.label: metric.value for metric in app.metric}["Asked for at once"] == "552% of memory"
+    assert {metric.label: metric.value for metric in app.metric}["Requested at once"] == "552% of memory"
     assert "asked 552% of memory" in shown(app)  # the bar on top

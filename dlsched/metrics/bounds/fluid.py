@@ -1,4 +1,4 @@
-"""What jobs need at least, whoever schedules them: the time alone, and their part of one fluid machine.
+"""What jobs need at least under any policy: the time alone, and their part of one fluid machine.
 
 All bounds on service rest on two relaxations, whose proofs are in decision 023.
 

@@ -1,4 +1,4 @@
-"""Several runs against a baseline: differences with intervals, who is best, what differs between them."""
+"""Several runs against a baseline: differences with intervals, which is best, what differs between them."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def told(kpi: KPI, change: Change) -> DeltaWords:
 
 
 def _around(kpi: KPI, change: Change) -> str:
-    """Return the interval of a drawn change: in percent where it is told as a ratio, else in the metric's unit."""
+    """Return the interval of a drawn change: in percent where it is stated as a ratio, else in the metric's unit."""
     if change.effect is None or change.effect.low == change.effect.high:
         return ""
     if change.effect.is_ratio:

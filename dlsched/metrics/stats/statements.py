@@ -3,8 +3,8 @@
 Values are in the order of the futures: the first is future 0. A :class:`Basis` says what the futures are of. How often
 each statement holds was measured on generators of known truth (decision 029, ``benchmarks/statements.py``).
 
-Waits, turnaround times, lateness and slowdowns are never negative and skewed: their changes are told as ratios, of
-(value + ADDED) so that a wait of 0 has one. Money, shares and counts are told as differences.
+Waits, turnaround times, lateness and slowdowns are never negative and skewed: their changes are ratios, of
+(value + ADDED) so that a wait of 0 has one. Changes of money, shares and counts are differences.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DECLARED_AGAINST, _LIKELY_AGAINST = 0.85, 2 / 3
 NEXT_MONTH = math.sqrt(2.0)
 """A month to come is as uncertain again as the long run it is drawn from."""
 ADDED = {"duration": 0.05 * HOUR_S, "hours": 0.05 * HOUR_S, "factor": 0.05}
-"""Kinds told as ratios, and what is added to both sides (seconds: 3 min; slowdowns: 0.05x)."""
+"""Kinds whose changes are ratios, and what is added to both sides (seconds: 3 min; slowdowns: 0.05x)."""
 SAME_SHARE = 5e-4
 """A difference below this share of the values is called the same; counts are compared exactly."""
 RANGE_SHARE = 0.8
@@ -204,9 +204,9 @@ def possible(kpi: KPI, values: Values = ()) -> tuple[float, float]:
 
 @cache
 def least_declared(futures: int) -> int:
-    """Return how many of so many paired futures on one side declare a change: 38 of 40, 10 of 10.
+    """Return how many of ``futures`` paired futures on one side declare a change: 38 of 40, 10 of 10.
 
-    95% of them, and so many that a change which is on that side in 85% of all futures gets there by chance in at most
+    95% of them, and enough that a change which is on that side in 85% of all futures gets there by chance in at most
     5% (below 19 futures all must agree, the most that can be asked). Fewer than 10 never declare.
     """
     return _least(futures, DECLARED_SHARE, _DECLARED_AGAINST)
@@ -214,9 +214,9 @@ def least_declared(futures: int) -> int:
 
 @cache
 def least_likely(futures: int) -> int:
-    """Return how many of so many paired futures on one side make a change likely: 32 of 40.
+    """Return how many of ``futures`` paired futures on one side make a change likely: 32 of 40.
 
-    80% of them, and so many that a change which is on that side in 2 of 3 futures gets there by chance in at most 5%.
+    80% of them, and enough that a change which is on that side in 2 of 3 futures gets there by chance in at most 5%.
     """
     return _least(futures, LIKELY_SHARE, _LIKELY_AGAINST)
 

@@ -3,7 +3,7 @@
 Definitions, with r the recorded and p the replayed wait of a job, both from submission to the first start:
 
 - explained share = 1 - sum (r - p)^2 / sum (r - mean r)^2: R^2 of the replay as a prediction of the record, nothing
-  fitted; 0 is as good as everybody's mean, below 0 is worse. Over groups: of the groups' means, weighted by jobs.
+  fitted; 0 is as good as the mean wait, below 0 is worse. Over groups: of the groups' means, weighted by jobs.
 - ratio of means = (mean p + 60 s) / (mean r + 60 s): a minute is added so that 2 s against 10 s is no difference.
 - typical factor = exp(mean |log((p + 60 s) / (r + 60 s))|) over jobs; the policy with the smallest is the nearest.
 - bias = mean (p - r), with a 95% interval from the days of submission: a ratio of sums over days, linearised.

@@ -1,6 +1,6 @@
 """What of a scenario can be varied: named changes, each a pure function of scenario, value and draw.
 
-A factor multiplies what the scenario has, so 1 leaves it as it is. Jobs of a generator are drawn first and changed
+A factor multiplies what the scenario has, so 1 changes nothing. Jobs of a generator are drawn first and changed
 then, so that all values of a change are about the same draw.
 """
 
@@ -31,7 +31,7 @@ Kind = Literal["whole", "number", "names"]
 Turn = Literal["days", "demand", "usual", "failures"]
 """When a factor is applied: days before all else, then how many jobs there are, failures of what the others leave."""
 Role = Literal["condition", "option"]
-"""A condition happens to who plans: demand, run times, prices, failures. An option is what he chooses."""
+"""A condition happens to the planner: demand, run times, prices, failures. An option is what the planner chooses."""
 Value = float | str
 Edit = Callable[[Scenario, Any, int], Scenario]
 """From a scenario, a checked value and the seed of the draw to the changed scenario."""
@@ -41,10 +41,10 @@ OWN = "own"
 MISHAPS = (OWN, *VARIANTS)
 """What goes wrong: as in the scenario, or as in one of the simulations of the ModelArts study."""
 OPTIONS_OF_RULES = ("checkpoint_s", "slot_s")
-"""Rules of the simulation that somebody chooses: how often jobs save their work, and the grid of reservations.
+"""Rules of the simulation that the planner chooses: how often jobs save their work, and the grid of reservations.
 
 All others are conditions: how well run times are estimated, what jobs die or are cancelled, how long a restart takes
-and what a job turned away or done late is worth are facts of jobs and users; the horizon is what is looked at.
+and the cost of rejecting a job or finishing it late are facts of jobs and users; the horizon is what is looked at.
 """
 _WRONG = ("estimate_error", "bug_share", "bug_within_s", "cancel_share", "restart_s", "restart_mode")
 """The rules that say what goes wrong; the others stay as they are."""
@@ -136,7 +136,7 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
 
 
 def factor_of(scenario: Scenario, key: str) -> Factor:
-    """Return the factor of a key, also ``nodes.<VM type>``; InputError that lists what there is."""
+    """Return the factor of a key, also ``nodes.<VM type>``; InputError that lists the known ones."""
     known = {factor.key: factor for factor in factors_for(scenario)}
     if key not in known:
         raise InputError(f"change {key!r:.80}", "there is none of this name", names_hint(key, known))
@@ -155,7 +155,7 @@ def role_of(key: str) -> Role:
 
 
 def conditions_of(scenario: Scenario, changes: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the changes that happen to who plans, by key: demand, run times, prices, failures; InputError if unknown.
+    """Return the changes that are conditions, by key: demand, run times, prices, failures; InputError if unknown.
 
     Options are compared under the same conditions.
     """
@@ -163,7 +163,7 @@ def conditions_of(scenario: Scenario, changes: Mapping[str, Value]) -> dict[str,
 
 
 def options_of(scenario: Scenario, changes: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the changes that are chosen, by key: nodes, VM types, rules somebody sets; InputError if unknown."""
+    """Return the changes that are options, by key: nodes, VM types, rules; InputError if unknown."""
     return {key: value for key, value in changes.items() if factor_of(scenario, key).role == "option"}
 
 
@@ -193,7 +193,7 @@ def draws_differ(scenario: Scenario, keys: Iterable[str]) -> bool:
 
 
 def _drawn(scenario: Scenario, seed: int) -> Scenario:
-    """Return the scenario with the jobs of a draw as given jobs: a run would draw them anew, without the change."""
+    """Return the scenario with the jobs of a draw as given jobs: a run would draw them again, without the change."""
     if seed == 0:
         return scenario.replace(generator=None)
     from dlsched.workload.studies.registry import draw  # generators are not needed for traces
@@ -253,7 +253,7 @@ def _nodes_of(name: str) -> Factor:
 
 
 def with_count(cluster: Cluster, name: str, count: int) -> Cluster:
-    """Return the cluster with so many nodes in the one pool of a VM type; absences stay with their nodes.
+    """Return the cluster with this many nodes in the one pool of a VM type; absences stay with their nodes.
 
     Raises
     ------

@@ -12,17 +12,17 @@ from dlsched.wording.assumptions import is_random
 from dlsched.wording.certainty import FEWEST_DAYS
 
 RECORDED_FUTURES = 40
-"""Beside what was recorded: from so many on a verdict is wrong about the long run in under 1% of traces (029)."""
+"""Beside what was recorded: with this many a verdict is wrong about the long run in under 1% of traces (029)."""
 DRAWN_FUTURES = 20
 """Beside the first draw of what is random."""
 SHOWN_DRAWS = 5
-"""Futures of what is drawn whose jobs are kept: who gains is told over them."""
+"""Futures of drawn jobs that are kept in full: gains and losses of groups are over them."""
 
 
 def in_full(basis: Basis, futures: Futures) -> range:
     """Return the places of the futures whose jobs are kept, not only their numbers.
 
-    Of a recorded trace the recorded month says exactly who gained; of draws one month would be chance.
+    Of a recorded trace the recorded month says exactly which groups gained; of draws one month would be chance.
     """
     return range(min(SHOWN_DRAWS, len(futures.seeds)) if basis.kind == "drawn" else 1)
 
@@ -39,7 +39,7 @@ def usual_futures(scenario: Scenario) -> Futures:
 
 
 def basis_of(scenario: Scenario, variants: Iterable[ResolvedVariant], futures: Futures) -> Basis:
-    """Return what may be said of numbers of these variants in these futures; the scenario as it is, unchanged."""
+    """Return what may be said of numbers of these variants in these futures; the scenario unchanged."""
     if not any(variant.differs for variant in variants):
         return EXACT_BASIS
     if not futures.vary:

@@ -41,7 +41,7 @@ class Futures(FrozenModel):
 
     @classmethod
     def first(cls, count: int, vary: Mapping[str, Value] | None = None) -> Self:
-        """Return future 0 and so many others."""
+        """Return future 0 and this many others."""
         return cls(seeds=tuple(range(count + 1)), vary=dict(vary or {}))
 
     @property

@@ -1,4 +1,4 @@
-"""What if: the scenario as it is against the scenario with changes, on the same draws."""
+"""What if: today's scenario against the scenario with changes, in the same futures."""
 
 from dlsched.studies.study import Study
 from dlsched.studies.what_if.answer import WhatIf, comparison_of

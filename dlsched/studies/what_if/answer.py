@@ -61,8 +61,8 @@ class Side(FrozenModel):
 class WhatIf(Answer):
     """The answer: all sides in the same ``futures``; ``basis``: what may be said of them.
 
-    ``today``: what one has, as things are. ``baseline``: the same under the ``conditions``, which is doing nothing.
-    ``changed``: what one chooses (``moved``), under the same conditions.
+    ``today``: what there is, as things are. ``baseline``: the same under the ``conditions``, which is doing nothing.
+    ``changed``: what is chosen (``moved``), under the same conditions.
 
     ``free_slots``: the policy rents the machines. ``winners``: which groups gain and which lose, by each grouping of
     jobs; none where nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the

@@ -105,7 +105,7 @@ def run_what_if(
 
 
 def _within(progress: Progress | None, low: float, high: float) -> Progress | None:
-    """Return who is told the share of a part of the work."""
+    """Return the receiver of progress for a part of the work."""
     if progress is None:
         return None
     return lambda share, text: progress(low + (high - low) * share, text)
@@ -188,7 +188,7 @@ def _quantiles(values_s: pd.Series) -> tuple[float, ...]:
 
 
 def _winners(runs: Sequence[tuple[RunDigest, RunDigest]], *, exact: bool) -> tuple[Winners, ...]:
-    """Return who gains and who loses, over the futures that both sides came through; none where nothing differs."""
+    """Return which groups gain and which lose, over futures that both sides completed; none where nothing differs."""
     pairs = [(old.jobs, new.jobs) for old, new in runs if old.jobs is not None and new.jobs is not None]
     if not pairs or all(old is new for old, new in pairs):
         return ()

@@ -33,7 +33,7 @@ class WhatIfSpec(FrozenModel):
     """Doing nothing under a condition, against an option under the same condition, in the futures 0, 1, ….
 
     ``condition``: what happens whatever one chooses, as changes by key (demand, run times, prices, failures).
-    ``baseline`` is what one has and changes nothing: who wants another baseline edits the scenario. ``changed`` is what
+    ``baseline`` is today's cluster and policy, unchanged: for another baseline, edit the scenario. ``changed`` is what
     one chooses: nodes, policy, parameters.
     """
 

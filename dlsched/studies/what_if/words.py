@@ -217,7 +217,7 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
 
 
 def _named(row: Row) -> str:
-    """Return a metric as it is called where its value follows; a cost per month says so itself."""
+    """Return a metric as it is called where its value follows; a cost per month includes its unit."""
     return HEADLINES[row.kpi.key]
 
 
