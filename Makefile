@@ -25,6 +25,7 @@ check: lint types layers  ## lint, format, types and import layers; changes noth
 lint: $(DEV)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+	@$(VENV_PYTHON) -m tools.check_wording
 
 types: $(DEV)
 	.venv/bin/mypy $(wildcard dlsched tools tests pages benchmarks app.py)

@@ -40,7 +40,7 @@ UNITS: Mapping[Kind, str] = {
 """Units of the numbers in ``Run.metrics``; pages and reports show some of them in larger units."""
 
 PAPERS = ("path-relinking", "hell-knee", "modelarts", "smd", "pd-ors")
-"""What the keys of a paper's reproductions begin with: also the name of its page below docs/papers."""
+"""What the keys of a paper's reproductions start with: also the name of its page below docs/papers."""
 
 TABLES: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
     "jobs": (
