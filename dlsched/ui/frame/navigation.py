@@ -93,11 +93,6 @@ OLD_PARTS = {"Compare": "ctab", "Prices": "machines"}
 """Pages that kept their address -> the parameter that named their part in links of earlier versions."""
 OLD_NAMES = {"Who wins, who loses": "Who gains, who loses"}
 """Parts that have another name today."""
-RENAMED: dict[str, Moved] = {
-    "Compare": Moved("Compare", {}, {"ctab": ("part", {"Who wins, who loses": "Who gains, who loses"})}),
-    "Prices": Moved("Prices", {}, {"machines": ("part", {})}),
-}
-"""Title of a page that kept its address -> parameters that its links had in earlier versions."""
 
 
 def navigation(*, hidden: bool = False) -> StreamlitPage:

@@ -53,7 +53,7 @@ WIDTHS = {
     "Figure": 68, "Claim": 290, "Paper's number": 118, "Ours": 290, "Verdict": 92, "By": 88, "Takes": 100,
 }  # fmt: skip
 WHY = {"same": "Basis.", "partly": "Why only partly.", "different": "Why different."}
-NAME_PX, CELL_PX = 130, 62
+CELL_PX = 62
 CELLS: Mapping[State, str] = {
     "same": "background:#1558d6;color:#fff;border-color:#1558d6",
     "partly": "background:#d3e2fd;color:#0b2f70;border-color:#7da7f0",
@@ -161,12 +161,12 @@ def _strip(outcomes: Mapping[str, Checked]) -> None:
                 for place, state in enumerate(states, start=1)
             ]
             labels = {key: cell_of(one, outcomes.get(key)) for key, one in ours.items()}
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.markdown(f"**{name}**", width=NAME_PX)
-                picked = st.pills(
-                    name, list(ours), key=f"checks-{row}-{rounds}", format_func=labels.__getitem__,
-                    label_visibility="collapsed",
-                )  # fmt: skip
+            left, right = st.columns([2, 11], vertical_alignment="center", gap="xsmall")
+            left.markdown(f"**{name}**")
+            picked = right.pills(
+                name, list(ours), key=f"checks-{row}-{rounds}", format_func=labels.__getitem__, wrap=True,
+                label_visibility="collapsed",
+            )  # fmt: skip
             if picked is not None:
                 st.session_state[ROUND] = rounds + 1
                 look_at(picked)
