@@ -1,3 +1,3 @@
-from dlsched.ui.results.result import result_page
+from dlsched.ui.results.run_details import run_details_page
 
-result_page()
+run_details_page()

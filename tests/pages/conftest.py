@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from dlsched.runner.background import Runner
 from dlsched.runner.executor import WorkerPool
@@ -48,6 +49,20 @@ def open_page(store: Store) -> Callable[..., AppTest]:
         for name, value in params.items():
             app.query_params[name] = value
         return app.switch_page(f"{FOLDER}/{script}").run()
+
+    return open_at
+
+
+@pytest.fixture
+def open_old(store: Store) -> Callable[..., AppTest]:
+    """Return a function that opens an address (url path) of an earlier version, with URL parameters."""
+
+    def open_at(address: str, **params: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_S)
+        for name, value in params.items():
+            app.query_params[name] = value
+        app._page_hash = calc_hash(address)  # AppTest opens pages by their file, and an old address has none
+        return app.run()
 
     return open_at
 

@@ -15,7 +15,7 @@ from dlsched.ui.results import admissions
 from tests.support.admission_runs import POLICIES, at, batch_run, batches, window
 from tests.support.page_text import kept, shown
 
-PAGE = "results/admissions.py"
+PAGE = "results/run_details.py"
 OpenPage = Callable[..., AppTest]
 
 
@@ -28,7 +28,7 @@ def saved(store: Store) -> dict[str, str]:
 def test_an_interval_opens_by_its_link_as_it_was(
     policy: str, saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
-    app = open_page(PAGE, run=saved[policy], interval="2")
+    app = open_page(PAGE, part="Inside", run=saved[policy], interval="2")
     assert not app.exception
     one = at(batches(), policy, {}, 2)
     assert app.number_input(key=f"admit-number-{saved[policy]}").value == 2
@@ -46,7 +46,7 @@ def test_steps_between_intervals_are_kept_in_the_address(
     saved: dict[str, str], runner: Runner, open_page: OpenPage, store: Store
 ) -> None:
     key = f"admit-number-{saved['smd']}"
-    app = open_page(PAGE, run=saved["smd"], interval="2")
+    app = open_page(PAGE, part="Inside", run=saved["smd"], interval="2")
     app = app.button(key="admit-next").click().run()
     assert app.number_input(key=key).value == 3
     assert app.query_params["interval"] == "3"
@@ -61,7 +61,7 @@ def test_steps_between_intervals_are_kept_in_the_address(
 
 
 def test_another_rule_is_shown_beside(saved: dict[str, str], runner: Runner, open_page: OpenPage) -> None:
-    app = open_page(PAGE, run=saved["smd"], interval="1")
+    app = open_page(PAGE, part="Inside", run=saved["smd"], interval="1")
     app = app.selectbox(key="admit-beside").select(("esw", "first-come")).run()
     assert not app.exception
     table = app.dataframe[0].value
@@ -74,7 +74,7 @@ def test_another_rule_is_shown_beside(saved: dict[str, str], runner: Runner, ope
 def test_the_story_of_a_job_and_its_workers_and_servers_are_a_click_away(
     saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
-    app = open_page(PAGE, run=saved["smd"], interval="1")
+    app = open_page(PAGE, part="Inside", run=saved["smd"], interval="1")
     job = app.selectbox(key=f"admit-job-{saved['smd']}-1")
     chosen = str(job.options[1])
     job.select(chosen).run()
@@ -82,8 +82,8 @@ def test_the_story_of_a_job_and_its_workers_and_servers_are_a_click_away(
     assert not story.exception
     assert story.title[0].value == "Run details"
     assert story.header[0].value.replace("\\", "").startswith(f"Job {chosen}:")
-    back = story.button(key="result-admit").click().run()
-    assert back.title[0].value == "Admissions"
+    back = story.segmented_control(key="part").set_value("Inside").run()
+    assert back.number_input(key=f"admit-number-{saved['smd']}").value == 1
     assert back.query_params["run"] == saved["smd"]
     number = back.number_input(key=f"admit-number-{saved['smd']}").value
     job = back.selectbox(key=f"admit-job-{saved['smd']}-{number}")
@@ -100,7 +100,7 @@ def test_in_seconds_every_job_is_worth_0_and_hours_are_a_click_away(
     given = batches()
     seconds = given.replace(options=given.options.model_copy(update={"utility_unit_s": 1.0}))
     run = store.save_run(simulate(seconds, "smd").record())
-    app = open_page(PAGE, run=run, interval="1")
+    app = open_page(PAGE, part="Inside", run=run, interval="1")
     assert not app.exception
     assert "Every job is worth 0 in this time unit (seconds): use hours." in shown(app)
     app = app.button(key="admit-unit").click().run()
@@ -113,9 +113,9 @@ def test_without_a_run_that_admits_jobs_the_sample_is_offered_and_opens(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admissions, "sample_server_jobs", lambda: batches(jobs=5))
-    app = open_page(PAGE)
+    app = open_page(PAGE, part="Inside")
     assert not app.exception
-    assert "No run of this scenario admits jobs by intervals" in shown(app)
+    assert "No run of this scenario shows how its policy decided" in shown(app)
     app = app.button(key="admit-empty").click().run()
     assert not app.exception
     assert len(app.metric) == 4
@@ -123,10 +123,10 @@ def test_without_a_run_that_admits_jobs_the_sample_is_offered_and_opens(
 
 
 def test_an_unknown_run_is_told_with_a_way_on(saved: dict[str, str], runner: Runner, open_page: OpenPage) -> None:
-    app = open_page(PAGE, run="abcdefabcdef", scenario=batches().content_hash[:8])
+    app = open_page(PAGE, part="Inside", run="abcdefabcdef", scenario=batches().content_hash[:8])
     assert not app.exception
     assert "abcdef" in shown(app)
-    app = app.button(key="admit-newest").click().run()
+    app = app.button(key="result-newest").click().run()
     assert not app.exception
     assert len(app.metric) == 4
 
@@ -136,13 +136,11 @@ def test_an_odd_interval_in_the_link_becomes_the_nearest_or_the_one_with_most_jo
 ) -> None:
     key = f"admit-number-{saved['esw']}"
     last = len(window(batches(), "esw", {}, 1, 999))
-    assert open_page(PAGE, run=saved["esw"], interval="999").number_input(key=key).value == last
-    app = open_page(PAGE, run=saved["esw"], interval="x")
+    assert open_page(PAGE, part="Inside", run=saved["esw"], interval="999").number_input(key=key).value == last
+    app = open_page(PAGE, part="Inside", run=saved["esw"], interval="x")
     assert app.button(key="admit-largest").disabled
 
 
 def test_other_runs_offer_no_admissions(store: Store, open_page: OpenPage) -> None:
     other = store.save_run(simulate(batches(jobs=5), "fifo").record())
-    keys = [button.key for button in open_page("results/run_details.py", run=other).button]
-    assert "result-admit" not in keys
-    assert "result-next" in keys
+    assert "Inside" not in open_page(PAGE, run=other).segmented_control(key="part").options

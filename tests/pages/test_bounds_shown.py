@@ -30,7 +30,7 @@ def saved(store: Store, scenario: Scenario, policy: str) -> str:
 
 def test_numbers_tell_what_is_left_to_gain(store: Store, scenario: Scenario, open_page: Open):
     run = saved(store, scenario, "fifo")
-    app = open_page(RESULT, run=run, tab="Numbers")
+    app = open_page(RESULT, run=run, part="Numbers")
     assert not app.exception
     assert "Bounds" in [heading.value for heading in app.subheader]
     text = shown(app)
@@ -43,7 +43,7 @@ def test_numbers_tell_what_is_left_to_gain(store: Store, scenario: Scenario, ope
 
 def test_jobs_that_did_not_complete_are_named(store: Store, open_page: Open):
     given = small_scenario(jobs=12, options=SimulationRules(restart_s=1.0, horizon_s=150.0))
-    app = open_page(RESULT, run=saved(store, given, "fifo"), tab="Numbers")
+    app = open_page(RESULT, run=saved(store, given, "fifo"), part="Numbers")
     assert not app.exception
     assert "did not complete here: bounds on turnaround time are about the others" in shown(app)
 

@@ -117,7 +117,7 @@ def calibrated(store: Store) -> None:
 
 PAGES = {
     "result": ("results/run_details.py", ["run"], {}),
-    "job": ("results/run_details.py", ["run"], {"tab": "Job", "job": "3"}),
+    "job": ("results/run_details.py", ["run"], {"part": "Jobs", "job": "3"}),
     "compare": ("results/compare.py", ["runs"], {}),
     "what-if": ("plan/what_if.py", ["what-if"], {}),
     "sweep": ("plan/capacity.py", ["sweep"], {}),

@@ -32,10 +32,10 @@ def test_the_time_in_system_comes_first_and_jobs_are_the_rows(saved, open_page):
     assert not app.exception
     assert app.header[0].value.replace("\\", "").startswith("HELL, malleable: jobs take ")
     assert app.metric[0].label == "Mean turnaround time"
-    app = open_page(RESULT, run=saved["hell-malleable", 0], tab="Gantt")
+    app = open_page(RESULT, run=saved["hell-malleable", 0], part="Timeline")
     assert not app.exception
     assert app.segmented_control(key="gantt-rows").value == "jobs"
-    app = open_page(RESULT, run=saved["fifo-skip", 0], tab="Gantt")
+    app = open_page(RESULT, run=saved["fifo-skip", 0], part="Timeline")
     assert app.segmented_control(key="gantt-rows").value == "nodes"
 
 

@@ -71,7 +71,7 @@ def test_values_and_ranges_are_the_same_wherever_they_are_asked(
     ids = {row.policy: row.run_id for row in store.list_runs().sort_values("seed", ascending=False).itertuples()}
 
     for policy in POLICIES:  # Run details: the table of all numbers, and the cards
-        page = open_page(RESULT, run=ids[policy], tab="Numbers")
+        page = open_page(RESULT, run=ids[policy], part="Numbers")
         assert not page.exception
         rows = page.dataframe[0].value.set_index("Name in files")
         assert {key: (rows.loc[key, "Value"], rows.loc[key, "Range"]) for key in ASKED} == {

@@ -24,7 +24,7 @@ from tests.support.look_ahead_runs import (
     window,
 )
 
-PAGE = "results/look_ahead.py"
+PAGE = "results/run_details.py"
 OpenPage = Callable[..., AppTest]
 
 
@@ -47,7 +47,7 @@ def said(app: AppTest) -> str:
 def test_a_decision_opens_by_its_link_with_both_plans(
     saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
-    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    app = open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="1")
     assert not app.exception
     assert app.number_input(key=f"look-number-{saved[OPTIMAL]}").value == 1
     assert app.header[0].value.replace("\\", "") == (
@@ -70,7 +70,7 @@ def test_steps_between_decisions_are_kept_in_the_address(
     saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
     key = f"look-number-{saved[OPTIMAL]}"
-    app = open_page(PAGE, run=saved[OPTIMAL], decision="2")
+    app = open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="2")
     app = app.button(key="look-next").click().run()
     assert app.number_input(key=key).value == 3
     assert app.query_params["decision"] == "3"
@@ -93,9 +93,9 @@ def test_steps_between_decisions_are_kept_in_the_address(
 def test_a_block_of_decisions_is_worked_out_once(
     saved: dict[str, str], runner: Runner, open_page: OpenPage, store: Store
 ) -> None:
-    open_page(PAGE, run=saved[OPTIMAL], decision="3")
+    open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="3")
     assert len(store.list_experiments("look-ahead")) == 1
-    again = open_page(PAGE, run=saved[OPTIMAL], decision="25")
+    again = open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="25")
     assert not again.exception
     assert len(store.list_experiments("look-ahead")) == 1
 
@@ -103,7 +103,7 @@ def test_a_block_of_decisions_is_worked_out_once(
 def test_in_a_greedy_run_the_plan_is_what_would_have_been(
     saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
-    app = open_page(PAGE, run=saved[GREEDY], decision="1")
+    app = open_page(PAGE, part="Inside", run=saved[GREEDY], decision="1")
     assert app.header[0].value.replace("\\", "") == (
         "job 0 gets 2 nodes instead of 4. 1 other job changes too. The optimal allocator would do the same with it."
     )
@@ -113,7 +113,7 @@ def test_in_a_greedy_run_the_plan_is_what_would_have_been(
 
 
 def test_both_views_of_the_whole_run_open(saved: dict[str, str], runner: Runner, open_page: OpenPage) -> None:
-    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    app = open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="1")
     assert "CPU time of 55 decisions" in said(app)
     app = app.segmented_control(key="look-at").set_value("widths").run()
     assert not app.exception
@@ -124,19 +124,19 @@ def test_an_odd_decision_in_the_link_becomes_the_nearest_or_the_largest_change(
     saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
     key = f"look-number-{saved[OPTIMAL]}"
-    assert open_page(PAGE, run=saved[OPTIMAL], decision="999").number_input(key=key).value == 55
-    assert open_page(PAGE, run=saved[OPTIMAL], decision="0").number_input(key=key).value == 1
+    assert open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="999").number_input(key=key).value == 55
+    assert open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="0").number_input(key=key).value == 1
     largest = busiest(OPTIMAL)
-    assert open_page(PAGE, run=saved[OPTIMAL], decision="x").number_input(key=key).value == largest
+    assert open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="x").number_input(key=key).value == largest
 
 
 def test_without_a_run_that_plans_ahead_the_demo_is_offered_and_opens(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(look_ahead, "sample_elastic", lambda: elastic_scenario(jobs=5))
-    app = open_page(PAGE)
+    app = open_page(PAGE, part="Inside")
     assert not app.exception
-    assert "No run of this scenario plans ahead" in said(app)
+    assert "No run of this scenario shows how its policy decided" in said(app)
     app = app.button(key="look-empty").click().run()
     assert not app.exception
     assert len(app.metric) == 4
@@ -147,16 +147,16 @@ def test_a_run_of_another_policy_leads_to_the_newest_that_plans_ahead(
     saved: dict[str, str], store: Store, runner: Runner, open_page: OpenPage
 ) -> None:
     other = store.save_run(simulate(elastic_scenario(), "fifo").record())
-    app = open_page(PAGE, run=other)
+    app = open_page(PAGE, part="Inside", run=other)
     assert not app.exception
     assert app.query_params["run"] in saved.values()
 
 
 def test_an_unknown_run_is_told_with_a_way_on(saved: dict[str, str], runner: Runner, open_page: OpenPage) -> None:
-    app = open_page(PAGE, run="abcdefabcdef", scenario=elastic_scenario().content_hash[:8])
+    app = open_page(PAGE, part="Inside", run="abcdefabcdef", scenario=elastic_scenario().content_hash[:8])
     assert not app.exception
     assert "abcdef" in said(app)
-    app = app.button(key="look-newest").click().run()
+    app = app.button(key="result-newest").click().run()
     assert not app.exception
     assert len(app.metric) == 4
 
@@ -166,7 +166,7 @@ def test_a_computation_that_fails_is_told_and_can_be_tried_again(
 ) -> None:
     real = StoredRun
     monkeypatch.setattr(look_ahead, "StoredRun", lambda _scenario, known: real(elastic_scenario(jobs=3), known))
-    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    app = open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="1")
     assert not app.exception
     assert "asks about scenario" in said(app)
     monkeypatch.setattr(look_ahead, "StoredRun", real)
@@ -187,7 +187,7 @@ def test_cancelled_work_is_told_and_can_be_started_again(
         return ids
 
     monkeypatch.setattr(runner, "submit", cancelled)
-    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    app = open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="1")
     assert not app.exception
     assert "Cancelled. Nothing was kept." in said(app)
     monkeypatch.setattr(runner, "submit", real)
@@ -201,7 +201,7 @@ def test_where_nodes_are_shared_the_page_says_what_jobs_got(store: Store, runner
     run = simulate(crowded_scenario("unequal nodes"), OPTIMAL)
     found = window(run.scenario, OPTIMAL, 1, 30)
     number = next(one.number for one in found if one.got != one.first)
-    app = open_page(PAGE, run=store.save_run(run.record()), decision=str(number))
+    app = open_page(PAGE, part="Inside", run=store.save_run(run.record()), decision=str(number))
     assert not app.exception
     assert "not as decided" in said(app)
     app = app.toggle(key="table-look-plan").set_value(True).run()
@@ -213,7 +213,7 @@ def test_where_nodes_are_shared_the_page_says_what_jobs_got(store: Store, runner
 def test_from_a_decision_to_the_story_of_a_job_and_back(
     saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
-    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    app = open_page(PAGE, part="Inside", run=saved[OPTIMAL], decision="1")
     job = app.selectbox(key=f"look-job-{saved[OPTIMAL]}-1")
     assert job.value == "job 0"  # the sentence names it
     job.set_value("job 2").run()
@@ -223,26 +223,34 @@ def test_from_a_decision_to_the_story_of_a_job_and_back(
     assert app.query_params["run"] == saved[OPTIMAL]
     assert app.query_params["job"] == "2"
     assert app.header[0].value.replace("\\", "").startswith("Job job 2:")
-    assert app.button(key="result-look").label == "See what it planned"
-    app = app.button(key="result-look").click().run()
+    app = app.segmented_control(key="part").set_value("Inside").run()
     assert not app.exception
-    assert app.title[0].value == "Look-ahead"
+    assert app.number_input(key=f"look-number-{saved[OPTIMAL]}").value == 1
     assert app.query_params["run"] == saved[OPTIMAL]
 
 
-def test_a_greedy_run_offers_its_decisions_and_other_runs_nothing(
-    saved: dict[str, str], store: Store, open_page: OpenPage
+def test_only_runs_that_plan_ahead_have_an_inside(saved: dict[str, str], store: Store, open_page: OpenPage) -> None:
+    other = store.save_run(simulate(elastic_scenario(), "fifo").record())
+    assert "Inside" in open_page(PAGE, run=saved[GREEDY]).segmented_control(key="part").options
+    assert "Inside" not in open_page(PAGE, run=other).segmented_control(key="part").options
+
+
+def test_from_inside_to_a_policy_without_one_the_overview_opens(
+    saved: dict[str, str], store: Store, runner: Runner, open_page: OpenPage
 ) -> None:
     other = store.save_run(simulate(elastic_scenario(), "fifo").record())
-    assert open_page("results/run_details.py", run=saved[GREEDY]).button(key="result-look").label == "See its decisions"
-    keys = [button.key for button in open_page("results/run_details.py", run=other).button]
-    assert "result-look" not in keys
-    assert "result-next" in keys
+    app = open_page(PAGE, run=saved[OPTIMAL], part="Inside", decision="2")
+    app = app.segmented_control(key=f"result-policy-{saved[OPTIMAL]}").set_value("FIFO").run()
+    assert not app.exception
+    assert app.query_params["run"] == other
+    assert "decision" not in app.query_params
+    assert app.segmented_control(key="part").value == "Overview"
+    assert app.header[0].value.replace("\\", "").startswith("FIFO: ")
 
 
 def test_beyond_forty_jobs_the_rest_is_folded(store: Store, runner: Runner, open_page: OpenPage) -> None:
     run = store.save_run(simulate(elastic_scenario(jobs=60, nodes=64), OPTIMAL).record())
-    app = open_page(PAGE, run=run, decision="13")
+    app = open_page(PAGE, part="Inside", run=run, decision="13")
     app = app.toggle(key="table-look-plan").set_value(True).run()
     few = len(app.dataframe[0].value)
     assert 0 < few <= 40

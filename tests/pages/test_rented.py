@@ -49,7 +49,7 @@ def test_money_comes_first_with_what_is_left_to_gain(saved, open_page):
 
 
 def test_the_cost_tab_names_parts_hours_draws_rule_and_prices(saved, open_page):
-    app = open_page(RESULT, run=saved["fifo", 0], tab="Cost")
+    app = open_page(RESULT, run=saved["fifo", 0], part="Cost")
     assert not app.exception
     texts = " ".join(plain(text) for text in app.markdown)
     assert "GPU-hours were paid for and not held" in texts
@@ -57,12 +57,12 @@ def test_the_cost_tab_names_parts_hours_draws_rule_and_prices(saved, open_page):
     assert "Billing per second" in texts
     assert "NC6 $0.56/h" in texts
     assert "Source: list prices 2022-07-05" in texts
-    app = open_page(RESULT, run=saved["gpuaas-fifo", 1], tab="Cost")
+    app = open_page(RESULT, run=saved["gpuaas-fifo", 1], part="Cost")
     assert any("over all 3 the total is" in plain(text) for text in app.markdown)
 
 
 def test_the_gantt_colours_machines_and_names_them_in_words(saved, open_page):
-    app = open_page(RESULT, run=saved["gpuaas-edf", 0], tab="Gantt")
+    app = open_page(RESULT, run=saved["gpuaas-edf", 0], part="Timeline")
     assert not app.exception
     assert any(re.search(r"\d+ machines? rented: \d+ [KM]\d\d x\d", plain(text)) for text in app.markdown)
     pieces = loaders.segments(saved["gpuaas-edf", 0])
@@ -74,7 +74,7 @@ def test_the_gantt_colours_machines_and_names_them_in_words(saved, open_page):
 
 
 def test_a_job_says_on_which_machines_it_ran_and_what_lateness_cost(saved, open_page):
-    app = open_page(RESULT, run=saved["gpuaas-edf", 0], tab="Job", job="0")
+    app = open_page(RESULT, run=saved["gpuaas-edf", 0], part="Jobs", job="0")
     assert not app.exception
     assert re.search(r"ran .+ on n\d with [KM]\d\d x\d", plain(app.header[0]))
     assert [card.label for card in app.metric] == ["Wait", "Late by", "Machine cost", "Cost of lateness"]

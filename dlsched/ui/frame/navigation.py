@@ -22,9 +22,6 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "Results": (
         ("results/compare.py", "Compare", "compare_arrows", "compare"),
         ("results/run_details.py", "Run details", "monitoring", "run-details"),
-        ("results/look_ahead.py", "Look-ahead", "visibility", "look-ahead"),
-        ("results/admissions.py", "Admissions", "door_open", "admissions"),
-        ("results/dual_prices.py", "Prices and admissions", "payments", "dual-prices"),
     ),
     "Plan": (
         ("plan/what_if.py", "What if", "alt_route", "what-if"),
@@ -75,7 +72,10 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "workload": Moved("Jobs"),
     "catalogue": Moved("Prices"),
     "runs": Moved("Run", {"part": "History"}),
-    "result": Moved("Run details"),
+    "result": Moved("Run details", renamed={"tab": ("part", {"Gantt": "Timeline", "Job": "Jobs"})}),
+    "look-ahead": Moved("Run details", {"part": "Inside"}),
+    "admissions": Moved("Run details", {"part": "Inside"}),
+    "dual-prices": Moved("Run details", {"part": "Inside"}),
     "whatif": Moved("What if"),
     "size": Moved("Capacity"),
     "sweep": Moved("Capacity", {"part": "Range"}),

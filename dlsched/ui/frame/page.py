@@ -48,6 +48,7 @@ def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True, a
     """
     _style()
     _keep_widgets()
+    session.open_asked_part()
     run_state.page_opened(title)
     try:
         session.follow_url()

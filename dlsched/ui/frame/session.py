@@ -17,6 +17,8 @@ from dlsched.studies.code_version import code_version
 from dlsched.ui.frame.navigation import SCRIPTS
 
 SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
+PART, OPEN_PART = "part", "open_part"
+"""The part of a page that is open, in the URL too; the one that is asked for."""
 HASH_DIGITS = 8
 MAX_TICKED = 12
 USED, MOST_USED = "used_scenarios", 30
@@ -122,8 +124,16 @@ def write_url(*names: str) -> None:
 
 
 def go(page: str, **more: str | None) -> None:
-    """Open another page of the app, by its title, with what is looked at now."""
+    """Open another page of the app, by its title, with what is looked at now; ``part`` names a part of that page."""
+    if PART in st.session_state:  # the parts of this page: Streamlit lets no link name others
+        st.session_state[OPEN_PART] = more.pop(PART, None)
     st.switch_page(SCRIPTS[page], query_params=url_params(**more))
+
+
+def open_asked_part() -> None:
+    """Open the part that another page or a picture asked for; call it before the parts are shown."""
+    if part := st.session_state.pop(OPEN_PART, None):
+        st.session_state[PART] = part
 
 
 def scenario() -> Scenario:
@@ -183,11 +193,12 @@ def look_at(scenario_hash: str) -> None:
 
 
 def run_id() -> str | None:
-    """Return the run that is looked at: the one named, else the newest of the scenario."""
+    """Return the run that is looked at: the one named, else the newest of the scenario's future 0, else the newest."""
     named = st.session_state.get(RUN)
     if named:
         return str(named)
     runs = runs_of(scenario().content_hash)
+    runs = runs[runs["seed"] == 0] if (runs["seed"] == 0).any() else runs
     return None if runs.empty else str(runs["run_id"].iloc[0])
 
 

@@ -1,4 +1,4 @@
-"""The page Admissions: the choice of an interval, the interval itself, its jobs, and the whole run."""
+"""Inside a run that admits jobs: the choice of an interval, the interval itself, its jobs, and the whole run."""
 
 from __future__ import annotations
 
@@ -37,20 +37,16 @@ PRECISE = ("worth", "worth per 1%", "its room is worth", "time (h)", "worth, fir
 ADMISSIONS = DecisionInspector[Admission](
     title="Admissions",
     answers=Answers(STUDY, prefix="admit"),
-    labels=dict.fromkeys(AdmissionsSpec.policies, "See who got in"),
-    why="Every interval: who got in, what was free, and who would get in under another rule",
-    newest="Show the newest run that admits jobs",
-    empty="No run of this scenario admits jobs by intervals. SMD, ESW and Optimus do, for jobs with parameter "
-    "servers: run one here, or open the sample: 50 jobs on three units of capacity, some seconds.",
-    run_demo="Run the sample of parameter-server jobs",
+    policies=AdmissionsSpec.policies,
+    run_demo="Admit jobs: parameter servers (5 s)",
+    demo_help="50 jobs with parameter servers on three units of capacity, under three policies that admit jobs",
     demo=lambda: (sample_server_jobs(), AdmissionsSpec.policies),
     spec=AdmissionsSpec,
 )
 
 
-def admissions_page() -> None:
-    """Show the page."""
-    run = ADMISSIONS.open_run()
+def admissions_part(run: OpenedRun) -> None:
+    """Show the intervals of a run at which jobs were admitted."""
     run_id, rows = run.info.run_id, decisions(run.info.run_id)
     if rows.empty:
         st.info("Nobody waited at any interval of this run: there was nothing to decide.", icon="ℹ️")
@@ -120,7 +116,7 @@ def _jobs(one: Admission, run: OpenedRun) -> None:
 
 def _job_links(one: Admission, run: OpenedRun) -> None:
     job = st.selectbox("Job", list(one.jobs), key=f"admit-job-{run.info.run_id}-{one.number}", width=200)
-    ADMISSIONS.story_button(run.info.run_id, job)
+    ADMISSIONS.story_button(job)
     ids = run.scenario.workload.job_id.tolist()
     is_drawn_anew = run.scenario.generator is not None and run.info.seed != 0  # there its name is another job's
     if (

@@ -1,4 +1,4 @@
-"""The Cost tab of a result: where the money went, by part, machine type, user and late job; the bill's rules."""
+"""The part Cost of Run details: where the money went, by part, machine type, user and late job; the bill's rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dlsched.metrics.savings import gain_words
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.ui.frame import charts, loaders, runs_of, tables
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.results.gantt import to_story
+from dlsched.ui.results.timeline import to_story
 from dlsched.wording.certainty import range_note, range_words, value_words
 from dlsched.wording.clock import Clock
 from dlsched.wording.formats import amount, capital, count, money, number, price, share
@@ -27,7 +27,7 @@ MOST_PRICES = 6
 Metrics = dict[str, float | int | None]
 
 
-def cost_tab(run_id: str, scenario: Scenario) -> None:
+def cost_part(run_id: str, scenario: Scenario) -> None:
     """Show where the money went: parts, VM types, users, late jobs."""
     metrics, jobs = loaders.metrics(run_id), loaders.jobs(run_id)
     theme = charts.page_theme()

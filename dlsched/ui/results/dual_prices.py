@@ -1,4 +1,4 @@
-"""The page Prices and admissions: the run, prices by machine and slot, one job, bookings, all jobs."""
+"""Inside a run that admits jobs at prices: prices by machine and slot, one job, bookings, all jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dlsched.ui.frame import charts, loaders
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.results.decision_inspector import Inspector, OpenedRun
-from dlsched.ui.results.job import choose, chosen_row
+from dlsched.ui.results.jobs import choose, chosen_row
 from dlsched.ui.scenario import trust
 from dlsched.ui.study_page import bring
 from dlsched.wording.formats import amount
@@ -41,22 +41,15 @@ HINDSIGHT = Answers(HINDSIGHT_STUDY)
 DUAL_PRICES = Inspector(
     title="Prices and admissions",
     answers=Answers(STUDY, prefix="price"),
-    labels=dict.fromkeys(DualPricesSpec.policies, "See who was worth the price"),
-    why="Every job: its worth, its price, why it got in or not",
-    newest="Show the newest run that books at prices",
-    empty="No run of this scenario books at prices. PD-ORS and OASiS do, for jobs with parameter servers and utility "
-    "functions: run one here, or open the sample: 50 jobs on 30 machines under four policies, some seconds.",
-    run_demo="Run the sample of jobs that book machines",
+    policies=DualPricesSpec.policies,
+    run_demo="Set prices: booked machines (5 s)",
+    demo_help="50 jobs that book time on 30 machines at prices, under four policies",
     demo=lambda: (sample_slotted_jobs(), DEMO_POLICIES),
 )
 
 
-def dual_prices_page() -> None:
-    """Show the page."""
-    run = DUAL_PRICES.open_run()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        DUAL_PRICES.choose_run(run)
-        DUAL_PRICES.gantt_button(run.info.run_id)
+def dual_prices_part(run: OpenedRun) -> None:
+    """Show the prices of a run, and the jobs that were admitted or rejected at them."""
     spec = STUDY.read_spec(run.question)
     work = DUAL_PRICES.answers.work
     places = bring(
@@ -130,7 +123,7 @@ def _job(run: PricedRun, one: JobDecision, info: RunInfo) -> None:
         if picked != one.row:
             choose(info.scenario_hash, picked)
             st.rerun()
-        DUAL_PRICES.story_button(info.run_id, one.job)
+        DUAL_PRICES.story_button(one.job)
     if more := more_of(one):
         st.markdown(safe(more, 600))
     chart = price_parts(run, one, charts.page_theme())

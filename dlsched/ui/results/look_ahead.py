@@ -1,4 +1,4 @@
-"""The page Look-ahead: the choice of a decision, the decision itself, who waits, and the whole run."""
+"""Inside a run that plans ahead: the choice of a decision, the decision itself, waiting jobs, and the whole run."""
 
 from __future__ import annotations
 
@@ -33,20 +33,16 @@ OPTIMAL, GREEDY = LookAheadSpec.policies
 LOOK_AHEAD = DecisionInspector[LookAhead](
     title="Look-ahead",
     answers=Answers(STUDY, prefix="look"),
-    labels={OPTIMAL: "See what it planned", GREEDY: "See its decisions"},
-    why="Every decision, with what the other allocator would have done",
-    newest="Show the newest run that plans ahead",
-    empty="No run of this scenario plans ahead. ModelArts, optimal does: run it here, or open the demo of elastic "
-    "training: 447 jobs on 110 nodes, about a minute.",
-    run_demo="Run the demo of elastic training",
+    policies=LookAheadSpec.policies,
+    run_demo="Plan ahead: elastic training (1 min)",
+    demo_help="447 jobs that change their GPU count, on 110 nodes, under two policies that plan their widths",
     demo=lambda: (sample_elastic(), LookAheadSpec.policies),
     spec=LookAheadSpec,
 )
 
 
-def look_ahead_page() -> None:
-    """Show the page."""
-    run = LOOK_AHEAD.open_run()
+def look_ahead_part(run: OpenedRun) -> None:
+    """Show the decisions of a run about the widths of its jobs."""
     run_id, rows = run.info.run_id, decisions(run.info.run_id)
     if rows.empty:
         st.info("This run decided nothing about widths: it was over before the first decision.", icon="ℹ️")
@@ -117,7 +113,7 @@ def _jobs(one: LookAhead, run_id: str, rows: list[int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         job = st.selectbox("Job", [one.jobs[row] for row in rows], index=rows.index(named) if named in rows else 0,
                            key=f"look-job-{run_id}-{one.number}", width=230)  # fmt: skip
-        LOOK_AHEAD.story_button(run_id, job)
+        LOOK_AHEAD.story_button(job)
 
 
 UNLIKE = (

@@ -1,4 +1,4 @@
-"""The tabs Overview and Numbers of a result, with what proven bounds leave to gain."""
+"""The parts Overview and Numbers of Run details, and how far a run may be from its proven bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import COST, Limited, all_limited
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.text import dollars
-from dlsched.ui.results.gantt import boxed, in_words, raster_of, whole_of
+from dlsched.ui.results.timeline import boxed, in_words, raster_of, whole_of
 from dlsched.ui.results.window import show as show_window
 from dlsched.wording.certainty import range_words
 from dlsched.wording.formats import Number, amount, count, duration
@@ -33,14 +33,14 @@ def main_picture(run_id: str, scenario: Scenario) -> None:
 
     def look_closer(box: charts.Box) -> None:
         show_window(run_id, boxed(box, raster, whole, loaders.clock(run_id)), whole)
-        st.session_state["open_tab"] = "Gantt"
+        st.session_state["open_part"] = "Timeline"
 
     alt = in_words(run_id, raster, whole)
     chart = gantt.overview(raster, charts.page_theme(), alt=alt, clock=loaders.clock(run_id))
     charts.show(chart, "overview", on_box=look_closer)
 
 
-def overview_tab(run_id: str, scenario: Scenario) -> None:
+def overview_part(run_id: str, scenario: Scenario) -> None:
     """Show GPUs held, the queue and money over time."""
     series, theme, clock = loaders.series(run_id), charts.page_theme(), loaders.clock(run_id)
     held, free = loaders.metrics(run_id).get("allocation_ratio"), scenario.cluster.free_slots
@@ -63,7 +63,7 @@ def overview_tab(run_id: str, scenario: Scenario) -> None:
             charts.show(result.over_time(series, str(chosen), theme, clock), "over")
 
 
-def numbers_tab(run_id: str, scenario: Scenario) -> None:
+def numbers_part(run_id: str, scenario: Scenario) -> None:
     """Show every metric with its range over futures, its exact value here and its definition; settings; downloads."""
     metrics, own = loaders.metrics(run_id), runs_of.chosen_of([run_id])[0]
     numbers = runs_of.numbers_of([own])

@@ -8,7 +8,7 @@ from dlsched.metrics.job_timeline import timeline_of
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.tables import jobs_of, segments_of, waits_of
 from dlsched.sim.prepare import prepare
-from dlsched.ui.results.job import entries_of
+from dlsched.ui.results.jobs import entries_of
 from dlsched.wording.clock import Clock
 from tests.support.server_scenarios import machines, training, with_servers
 from tests.support.sim_fakes import Fake, script, simulate

@@ -14,8 +14,8 @@ from dlsched.ui.frame.loaders import vm_types
 from dlsched.ui.results import cards
 from dlsched.ui.results.compare import most_stars
 from dlsched.ui.results.cost import cost_parts
-from dlsched.ui.results.gantt import filling_slots, held_of_open, one_size
-from dlsched.ui.results.job import filtered, node_ranges, readable
+from dlsched.ui.results.jobs import filtered, node_ranges, readable
+from dlsched.ui.results.timeline import filling_slots, held_of_open, one_size
 from dlsched.ui.results.window import Window
 from tests.support.runs_for_store import small_scenario
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from dlsched.ui.results import window
-from dlsched.ui.results.gantt import next_late_s, worst_queue_s
+from dlsched.ui.results.timeline import next_late_s, worst_queue_s
 from dlsched.ui.results.window import Window, parse_nodes
 
 WHOLE = Window(100.0, 1_100.0, 0, 7)

@@ -14,6 +14,7 @@ REPLAY_S, INTERVAL_S = 2.0, 0.05
 STUDY = Study(
     kind="admissions",
     label="Admissions",
+    page="Run details",
     spec=AdmissionsSpec,
     answer=Admissions,
     check=check_scenario,

@@ -14,6 +14,7 @@ REPLAY_S, DECISION_S = 2.0, 0.15
 STUDY = Study(
     kind="look-ahead",
     label="Look-ahead",
+    page="Run details",
     spec=LookAheadSpec,
     answer=LookAheads,
     check=lambda spec, stored: check_scenario(spec, stored.scenario),

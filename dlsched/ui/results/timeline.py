@@ -93,7 +93,7 @@ def _seconds(spans: pd.DataFrame, shown: Window) -> np.ndarray:
 
 
 @st.fragment
-def gantt_tab(run_id: str, scenario: Scenario) -> None:
+def timeline_part(run_id: str, scenario: Scenario) -> None:
     """Show the tab; moves inside it rerun only it."""
     if "open_job" in st.session_state:
         st.rerun()  # the whole page: another tab opens

@@ -1,4 +1,4 @@
-"""The Job tab of a result: one job's own story, and the table to find it in."""
+"""The part Jobs of Run details: one job's own story, and the table to find it in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dlsched.metrics.job_timeline import JobTimeline, timeline_of
 from dlsched.studies.inspect.dual_prices import DualPricesSpec
 from dlsched.ui.frame import charts, loaders, runs_of, session, tables
 from dlsched.ui.frame.parts import cards, sentence
+from dlsched.ui.results.decision_inspector import INSIDE
 from dlsched.ui.scenario import trust
 from dlsched.wording.clock import Clock
 from dlsched.wording.formats import Kind, amount, count, duration, money, number
@@ -60,7 +61,7 @@ def chosen_row(scenario_hash: str) -> int | None:
     return int(named) if named.isascii() and named.isdecimal() and len(named) < 10 else None
 
 
-def job_tab(run_id: str, scenario: Scenario) -> None:
+def jobs_part(run_id: str, scenario: Scenario) -> None:
     """Show the chosen job's story and the filtered table of jobs."""
     row = chosen_row(loaders.info(run_id).scenario_hash)
     jobs = loaders.jobs(run_id)
@@ -93,8 +94,8 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     if loaders.info(run_id).policy in DualPricesSpec.policies and st.button(
         "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
     ):
-        session.look_at_run(run_id)
-        session.go("Prices and admissions")
+        st.session_state["open_part"] = INSIDE
+        st.rerun()
     with st.expander(f"What happened to it, entry by entry ({count(len(timeline.spans))})"):
         entries = entries_of(timeline, clock, rented=rented).head(MAX_ROWS)
         st.dataframe(entries, hide_index=True, key="spans", placeholder="–",

@@ -1,8 +1,8 @@
-"""The page Result: which run, what it says in a sentence, and its parts; ways to compare it and to look inside."""
+"""The page Run details: which policy's run, what it says in a sentence, and its parts, as far as its decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -18,23 +18,25 @@ from dlsched.ui.frame import futures_numbers, loaders, page, parts, runs_of, ses
 from dlsched.ui.frame.runs_of import Series, SeriesNumbers
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import what_if_state
-from dlsched.ui.results import cards, cost, gantt, job, overview
-from dlsched.ui.results.admissions import ADMISSIONS
-from dlsched.ui.results.dual_prices import DUAL_PRICES
-from dlsched.ui.results.look_ahead import LOOK_AHEAD
+from dlsched.ui.results import cards, cost, inside, jobs, overview, timeline
+from dlsched.ui.results.decision_inspector import INSIDE, OpenedRun
 from dlsched.ui.scenario import trust
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.certainty import interval_note
 from dlsched.wording.formats import capital
 from dlsched.workload.import_report import in_seconds, offered_load
 
-TABS = {
-    "Overview": overview.overview_tab,
-    "Gantt": gantt.gantt_tab,
-    "Job": job.job_tab,
-    "Cost": cost.cost_tab,
-    "Numbers": overview.numbers_tab,
+TITLE = "Run details"
+PARTS: dict[str, Callable[[str, Scenario], None]] = {
+    "Overview": overview.overview_part,
+    "Timeline": timeline.timeline_part,
+    "Jobs": jobs.jobs_part,
+    "Cost": cost.cost_part,
+    "Numbers": overview.numbers_part,
 }
+"""Parts of every run; a run whose policy has a view into its decisions has Inside too."""
+OWN_SENTENCE = ("Jobs", INSIDE)
+"""Parts that answer a question of their own, and say it themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,36 +56,42 @@ class _Opened:
         return find(self.info.policy)
 
 
-def result_page() -> None:
+def run_details_page() -> None:
     """Show the page."""
-    page.begin("Run details", url=("scenario", "run"), assumed=False)
+    page.begin(TITLE, url=("scenario", "run"), assumed=False)
     run = _open_run()
+    page.name_tab(run.own.label, TITLE, run.info.scenario_name)
     _follow_requests(run.info.run_id)
     _switch(run)
-    tab = _header(run)
+    part = _header(run)
     warnings, rents = _warnings(run), run.scenario.cluster.free_slots
+    show_decisions = inside.part_of(run.info.policy)
+    if part == INSIDE and show_decisions is not None:
+        parts.guard_rails([one for one in warnings if one.level == "red"])  # it has banners of its own
+        show_decisions(OpenedRun(run.info, run.scenario, run.own.stale))
+        return
     parts.guard_rails([one for one in warnings if one.level != "info"])
-    if tab != "Job":
+    if part not in OWN_SENTENCE:
         text = result_sentence(run.policy.label, run.numbers.headline(run.own.label), money_first=rents)
         caveats = trust.caveats(run.scenario, [run.policy.key], resampled=run.numbers.basis.days > 0)
         parts.sentence(text, caveats, trust.premises(run.scenario, [run.metrics]), key="result")
-    if tab == "Overview":
-        cards.show(run.numbers, run.own.label, money_first=rents)
-    if tab != "Job":
+        if part == "Overview":
+            cards.show(run.numbers, run.own.label, money_first=rents)
         _certainty(run)
-    if tab == "Overview":
-        overview.main_picture(run.info.run_id, run.scenario)
-    if tab != "Job":
+        if part == "Overview":
+            overview.main_picture(run.info.run_id, run.scenario)
         _badges(run, warnings)
     with parts.mistakes_shown():
-        TABS[tab](run.info.run_id, run.scenario)
-    if tab != "Job" and run.numbers.futures is not None:
+        PARTS[part](run.info.run_id, run.scenario)
+    if part not in OWN_SENTENCE and run.numbers.futures is not None:
         futures_numbers.follow(run.numbers.futures)
 
 
 def _open_run() -> _Opened:
     """Return the run that is looked at; stop the page, with a way on, where there is none."""
     run_id = session.run_id()
+    if (st.session_state.get("part") or st.query_params.get("part")) == INSIDE:
+        run_id = _with_a_view(run_id)
     if run_id is None:
         parts.empty(
             "No run of this scenario yet. Choose policies and run them; the result opens here.",
@@ -100,7 +108,7 @@ def _open_run() -> _Opened:
                 session.go("Run", part="History")
             if st.button("Show the newest run of this scenario", type="primary", key="result-newest"):
                 session.look_at_run("")
-                st.query_params.clear()
+                st.query_params.pop("run", None)
                 st.rerun()
         st.stop()
     st.query_params["run"] = run_id  # the newest run of a scenario, too: later there may be a newer one
@@ -109,13 +117,28 @@ def _open_run() -> _Opened:
     return _Opened(info, metrics, scenario, own, runs_of.numbers_of([own]), everything)
 
 
+def _with_a_view(run_id: str | None) -> str | None:
+    """Return the run where its decisions can be shown, else the newest of the scenario of which they can.
+
+    A link asks for Inside: where the scenario has no such run, samples are offered and the page stops. A run that is
+    not in the store is returned as it is.
+    """
+    runs = session.runs_of(session.scenario().content_hash)
+    seen = runs[runs["policy"].map(lambda policy: inside.part_of(policy) is not None).astype(bool)]
+    if run_id in seen["run_id"].tolist() or (run_id is not None and run_id not in runs["run_id"].tolist()):
+        return run_id
+    if seen.empty:
+        inside.demos()
+        st.stop()
+    session.look_at_run(str(seen["run_id"].iloc[0]))
+    return session.run_id()
+
+
 def _follow_requests(run_id: str) -> None:
-    """Open the tab that another page or a picture asked for."""
+    """Open the story of the job that a picture asked for."""
     if job_id := st.session_state.pop("open_job", None):
-        job.choose_named(run_id, job_id)
-        st.session_state["tab"] = "Job"
-    if tab := st.session_state.pop("open_tab", None):
-        st.session_state["tab"] = tab
+        jobs.choose_named(run_id, job_id)
+        st.session_state["part"] = "Jobs"
 
 
 def _switch(run: _Opened) -> None:
@@ -130,8 +153,12 @@ def _switch(run: _Opened) -> None:
             )  # fmt: skip
             wanted = by_label.get(str(label), own)
             if wanted != own:
-                there = run.info.seed if run.info.seed in wanted.seeds else wanted.seeds[0]
-                session.look_at_run(wanted.run_of(there))
+                seed = run.info.seed if run.info.seed in wanted.seeds else wanted.seeds[0]
+                session.look_at_run(wanted.run_of(seed))
+                if inside.part_of(wanted.policy) is None and st.session_state.get("part") == INSIDE:
+                    st.session_state["open_part"] = "Overview"
+                for name in ("decision", "interval"):  # of the run that is left
+                    st.query_params.pop(name, None)
                 st.rerun()
         if len(own.seeds) > 1:
             _choose_future(run_id, own, run.info.seed)
@@ -150,20 +177,19 @@ def _certainty(run: _Opened) -> None:
 
 
 def _header(run: _Opened) -> str:
-    """Show tabs and ways to other pages; return the tab that is open."""
+    """Show the parts and the ways to other pages; return the part that is open."""
     run_id, own, ticked = run.info.run_id, run.own, session.ticked_runs()
+    names = [*PARTS, INSIDE] if inside.part_of(run.info.policy) is not None else [*PARTS]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        tab = st.segmented_control(
-            "Part", list(TABS), default="Overview", required=True, key="tab", bind="query-params",
+        part = st.segmented_control(
+            "Part", names, default="Overview", required=True, key="part", bind="query-params",
             label_visibility="collapsed",
         )  # fmt: skip
         st.space("stretch")
-        for inspector in (LOOK_AHEAD, ADMISSIONS, DUAL_PRICES):
-            inspector.offer(run.info)
-        hint = "Change nodes, demand or the policy, and see what it does"
+        hint = "Change nodes, demand or the policy, and see the effect"
         if st.button("What if …", key="result-whatif", help=hint):
             what_if_state.open_about(run_id)
-        if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):
+        if st.button("Add to memo", key="result-memo", help="As an option of the memo for your decision maker"):
             session.tick([*ticked, run_id])
             session.go("Memo")
         others = [series.run_ids[0] for series in run.everything if series != own]
@@ -174,7 +200,7 @@ def _header(run: _Opened) -> str:
                        type="primary", key="result-next"):  # fmt: skip
             session.tick(ticked if run_id in ticked and len(ticked) > 1 else [run_id, *others])
             session.go("Compare")
-    return str(tab)
+    return str(part)
 
 
 def _choose_future(run_id: str, own: Series, shown_seed: int) -> None:

@@ -8,8 +8,8 @@ from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import SimulationRules
 from dlsched.studies.design import Futures, Variant, run_variants
 from dlsched.studies.simulation import simulate
-from dlsched.ui.frame import futures
-from dlsched.ui.results import job
+from dlsched.ui.frame import futures, page
+from dlsched.ui.results import jobs
 from dlsched.wording.formats import duration
 from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import small_scenario
@@ -52,14 +52,14 @@ def test_without_due_times_and_prices_other_cards(store, open_page):
     app = open_page(PAGE, run=saved)
     assert not app.exception
     assert [card.label for card in app.metric] == ["p95 wait", "Mean slowdown", "GPUs allocated", "Completed"]
-    app = open_page(PAGE, run=saved, tab="Cost")
+    app = open_page(PAGE, run=saved, part="Cost")
     assert not app.exception
     assert "No price is set" in app.info[0].value
 
 
 def test_the_policy_is_switched_in_the_header_and_the_part_stays(store, scenario, open_page):
     base, other = run(store, scenario), run(store, scenario, "sjf")
-    app = open_page(PAGE, run=other, tab="Cost")
+    app = open_page(PAGE, run=other, part="Cost")
     assert not app.exception
     assert plain(app.header[0]).startswith("SJF: ")
     assert app.button(key="result-next").label == "Compare with the other run"
@@ -68,7 +68,7 @@ def test_the_policy_is_switched_in_the_header_and_the_part_stays(store, scenario
     app = switch.set_value("FIFO").run()
     assert not app.exception
     assert app.query_params["run"] == base
-    assert app.query_params["tab"] == "Cost"
+    assert app.query_params["part"] == "Cost"
     assert plain(app.header[0]).startswith("FIFO: ")
 
 
@@ -145,7 +145,7 @@ def test_too_much_load_is_said_before_anything(store, scenario, open_page):
 @pytest.fixture
 def gantt(store, scenario, open_page):
     """The Gantt of a run of two and a half minutes or so."""
-    return open_page(PAGE, run=run(store, scenario), tab="Gantt")
+    return open_page(PAGE, run=run(store, scenario), part="Timeline")
 
 
 def window_of(app) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def test_moves_without_a_mouse_are_in_the_url(gantt):
 
 
 def test_the_url_brings_the_window_back(store, scenario, open_page):
-    app = open_page(PAGE, run=run(store, scenario), tab="Gantt", **{"from": "30", "to": "90", "rows": "1-1"})
+    app = open_page(PAGE, run=run(store, scenario), part="Timeline", **{"from": "30", "to": "90", "rows": "1-1"})
     assert not app.exception
     assert (app.text_input(key="g-from").value, app.text_input(key="g-to").value) == (
         "day 0, 00:00:30",
@@ -191,7 +191,7 @@ def test_a_job_is_found_by_its_name_and_its_story_opens(gantt):
     assert app.warning[-1].value == "No job is called nobody in this run."
     app = app.button(key="gantt-open-job").click().run()
     assert not app.exception
-    assert app.query_params["tab"] == "Job"
+    assert app.query_params["part"] == "Jobs"
     assert app.query_params["job"] == "7"
     assert plain(app.header[0]).startswith("Job job 7: waited ")
 
@@ -211,18 +211,18 @@ def test_colour_by_user_can_highlight_one(gantt):
 
 def test_the_story_of_the_job_in_the_url_and_a_number_nobody_has(store, scenario, open_page):
     first, _ = run(store, scenario), run(store, scenario, "sjf")
-    app = open_page(PAGE, run=first, tab="Job", job="11")
+    app = open_page(PAGE, run=first, part="Jobs", job="11")
     assert not app.exception
     assert plain(app.header[0]).startswith("Job job 11: waited ")
     assert [card.label for card in app.metric] == ["Wait", "Run", "Late by", "Cost"]
     assert app.toggle(key="table-job-runs")  # the same job under the other run
-    app = open_page(PAGE, run=first, tab="Job", job="999")
+    app = open_page(PAGE, run=first, part="Jobs", job="999")
     assert not app.exception
     assert "12 jobs, none with number 999" in app.warning[-1].value
 
 
 def test_jobs_are_filtered(store, scenario, open_page):
-    app = open_page(PAGE, run=run(store, scenario), tab="Job")
+    app = open_page(PAGE, run=run(store, scenario), part="Jobs")
     app = app.text_input(key="jobs-filter").set_value("bob").run()
     assert "6 of 6 jobs shown" in "".join(plain(text) for text in app.markdown)
     app = app.checkbox(key="jobs-late").check().run()
@@ -231,17 +231,28 @@ def test_jobs_are_filtered(store, scenario, open_page):
 
 
 def test_a_story_of_another_scenario_is_not_taken_over(store, scenario, open_page):
-    app = open_page(PAGE, run=run(store, scenario), tab="Job", job="3")
-    app.session_state[job.CHOSEN] = ("another scenario", 5)
+    app = open_page(PAGE, run=run(store, scenario), part="Jobs", job="3")
+    app.session_state[jobs.CHOSEN] = ("another scenario", 5)
     assert plain(app.run().header[0]).startswith("Job job 3: ")
 
 
 def test_numbers_and_cost_tabs_show_every_metric(store, scenario, open_page):
     saved = run(store, scenario)
-    app = open_page(PAGE, run=saved, tab="Numbers")
+    app = open_page(PAGE, run=saved, part="Numbers")
     assert not app.exception
     assert "wait_p95" in list(app.dataframe[0].value["Name in files"])
     assert len(app.get("download_button")) >= 10
-    app = open_page(PAGE, run=saved, tab="Cost")
+    app = open_page(PAGE, run=saved, part="Cost")
     assert not app.exception
     assert app.subheader[0].value == "2 late jobs, latest first"
+
+
+def test_a_scenario_opens_at_future_0_and_the_tab_names_the_policy(store, open_page, monkeypatch):
+    given = small_scenario(jobs=12, options=SimulationRules(bug_share=0.5, bug_within_s=20.0, **ENGINE))
+    runs = [run(store, given, seed=seed) for seed in range(3)]
+    named: list[str] = []
+    monkeypatch.setattr(page.st, "set_page_config", lambda **given: named.append(given.get("page_title", "")))
+    app = open_page(PAGE, scenario=given.content_hash[:8])
+    assert not app.exception
+    assert app.query_params["run"] == runs[0]
+    assert named[-1] == "FIFO · Run details · four jobs · dlsched"

@@ -1,3 +1,0 @@
-from dlsched.ui.results.admissions import admissions_page
-
-admissions_page()
