@@ -30,6 +30,7 @@ from dlsched.figures.hover import HOVER, hover_rows
 from dlsched.figures.lanes import lanes
 from dlsched.figures.leases import add_bands, add_brackets, machines_in_words
 from dlsched.figures.lines import add_spans
+from dlsched.figures.outline import outline_spans
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
 from dlsched.wording.clock import DAYS, Clock
@@ -139,6 +140,7 @@ def node_bars(
     leases: pd.DataFrame | None = None,
     alt: str = "",
     clock: Clock = DAYS,
+    found: str = "",
 ) -> Chart:
     """Return bars by node, one band per node with a lane per GPU.
 
@@ -156,6 +158,8 @@ def node_bars(
     leases
         Of rented machines: what is rented when, columns node, start_s, end_s, vm_type, gpu_type, gpus, cost. Each is a
         band between brackets, as tall as its GPUs; outside nothing is paid for.
+    found
+        Id of a job that is outlined.
     """
     axis = TimeAxis.over(from_s, to_s, clock)
     size_of = gpus_of_node if gpus_of_node is not None else dict.fromkeys(sorted(set(segments["node"])), 0.0)
@@ -182,19 +186,21 @@ def node_bars(
     add_marks(figure, theme, axis, bars, due_hatch=colour_by != "state")
     if leases is not None:
         add_brackets(figure, theme, axis, leases, {n: (nodes.index(n), lanes_of[n]) for n in nodes}, PLOT_PX)
+    mine = np.flatnonzero((drawn["job_id"] == found).to_numpy())
+    if len(mine):
+        own = bars.take(mine)
+        outline_spans(figure, theme, axis, own.start_s, own.end_s, own.y, own.height, plain(found))
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
     word, machines = "node" if leases is None else "slot", ""
     if leases is not None:
         machines = f", {amount(len(leases), 'machine')} rented: {machines_in_words(leases)}"
-    title = f"{amount(len(segments), 'piece')} of work on {amount(len(nodes), word)}, one lane per GPU{less}"
+    jobs = amount(segments["job_id"].nunique(), "job")
+    title = f"{jobs} on {amount(len(nodes), word)}, one row per GPU{less}"
     height_px = int(np.clip(110 + row_px * len(nodes), 260, 900))
     framed(figure, theme, title=title, x=axis, y=word.capitalize(), height=height_px)
     named_rows(figure, [f"n{n}" for n in nodes])
     figure.update_layout(barmode="overlay", dragmode="select")
-    words = (
-        f"{clock.moment(from_s)} to {clock.moment(to_s)}: {amount(len(segments), 'piece')} of work on "
-        f"{amount(len(nodes), word)}{machines}."
-    )
+    words = f"{clock.moment(from_s)} to {clock.moment(to_s)}: {jobs} on {amount(len(nodes), word)}{machines}."
     return Chart(figure, alt or words, readable(segments, clock))
 
 
@@ -294,7 +300,7 @@ def add_state_sets(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars) 
     before = replace(bars, end_s=until).take(until > bars.start_s)
     after = replace(bars, start_s=until).take(late)
     add_bar_set(figure, theme, axis, before, "running", theme.marks[0])
-    add_bar_set(figure, theme, axis, after, "running past due", theme.late, hatch="/")
+    add_bar_set(figure, theme, axis, after, "running late", theme.late, hatch="/")
 
 
 def add_bar_set(
@@ -339,7 +345,7 @@ def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, du
     room = (axis_px(axis, bars.end_s - bars.start_s) > MARK_PX) & (bars.tall_px > MARK_PX / 2)
     hatch = hatched(CLEAR, "/", theme.ink)
     overlays = [
-        ("past due", late & due_hatch, np.maximum(bars.start_s, bars.due_s), bars.end_s, hatch),
+        ("late", late & due_hatch, np.maximum(bars.start_s, bars.due_s), bars.end_s, hatch),
         ("restarting", restart, bars.start_s, np.minimum(bars.progress_from_s, bars.end_s), {"color": theme.ink}),
     ]
     for name, who, start, end, marker in overlays:

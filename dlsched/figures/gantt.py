@@ -11,9 +11,21 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dlsched.figures.base import CLEAR, Chart, TimeAxis, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.base import (
+    CLEAR,
+    Chart,
+    TimeAxis,
+    column,
+    framed,
+    legend_mark,
+    plain,
+    reference_line,
+    top_of,
+    with_dates,
+)
 from dlsched.figures.lines import add_area
-from dlsched.figures.palette import BRICK, Theme
+from dlsched.figures.outline import outline_row
+from dlsched.figures.palette import Theme
 from dlsched.figures.raster import (
     BUSY,
     CLOSED,
@@ -28,10 +40,12 @@ from dlsched.figures.raster import (
     group_use,
     top_groups,
 )
+from dlsched.metrics.step_functions import thin
 from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, cut, number, share
 
 OVERVIEW_HEIGHT = 260
+STRIP_HEIGHT, STRIP_POINTS = 76, 600
 MAX_HOVER_CELLS = 200_000
 """Up to here every cell carries its share held for the hover text; beyond, the picture would grow too large."""
 MAX_STRUCK_ROWS = 40
@@ -58,10 +72,12 @@ def overview(
     highlight: str = "",
     height: int = OVERVIEW_HEIGHT,
     clock: Clock = DAYS,
+    found: pd.DataFrame | None = None,
 ) -> Chart:
     """Return the raster as a heatmap; the user drags a box to look closer (a click on a heatmap gives nothing).
 
-    ``highlight`` leaves one entry of the legend in colour and turns the other groups grey.
+    ``highlight`` leaves one entry of the legend in colour and turns the other groups grey. ``found``: pieces of a job
+    that is outlined, columns node, start_s, end_s.
     """
     axis = TimeAxis.over(raster.from_s, raster.to_s, clock)
     tints = _tints(raster, theme, highlight)
@@ -89,12 +105,16 @@ def overview(
     )
     figure.update_xaxes(showgrid=False)
     figure.update_layout(dragmode="select")
+    if found is not None:
+        lines_of = ((found["node"] - raster.first_node) // raster.rows_per_line).astype(int)
+        for line, start_s, end_s in zip(lines_of, found["start_s"], found["end_s"], strict=True):
+            outline_row(figure, theme, axis, float(start_s), float(end_s), line, line)
     return Chart(figure, alt or window_alt(raster, clock=clock), _row_table(raster))
 
 
 def _heatmap(raster: Raster, tints: Sequence[str], axis: TimeAxis) -> go.Heatmap:
     carries_held = raster.cell.size <= MAX_HOVER_CELLS
-    more = "<br>%{customdata}% of its GPUs held" if carries_held else ""
+    more = "<br>%{customdata}% of its GPUs allocated" if carries_held else ""
     return go.Heatmap(
         z=raster.cell,
         x0=axis.place(raster.from_s + raster.bin_s / 2),
@@ -124,14 +144,14 @@ def _distinct(labels: Sequence[str]) -> list[str]:
 def _title(raster: Raster) -> str:
     word, what = ("slots", "rented GPU time") if raster.rented else ("nodes", "GPU time")
     per_line = "" if raster.rows_per_line == 1 else f" (1 row = {raster.rows_per_line} {word})"
-    return f"{word.capitalize()} over time, {share(raster.held_share)} of the {what} held{per_line}"
+    return f"{word.capitalize()} over time, {share(raster.held_share)} of the {what} allocated{per_line}"
 
 
 def _tints(raster: Raster, theme: Theme, highlight: str = "") -> list[str]:
     """Return the colour of each entry of the legend."""
     # Closed slots are ground and not card: nothing is paid for there.
     first = theme.ground if raster.rented else theme.card
-    last = ([theme.faded] if raster.rented else []) + [theme.marks[BRICK]]
+    last = ([theme.faded] if raster.rented else []) + [theme.other]
     if raster.by == "state":
         tints = [theme.ground] * DOWN
         tints[IDLE], tints[PARTLY], tints[BUSY], tints[LATE] = first, theme.tint, theme.marks[0], theme.late
@@ -172,8 +192,8 @@ def _row_table(raster: Raster) -> pd.DataFrame:
     down = (raster.cell == last).mean(axis=1)
     columns = {
         "node": raster.row_labels,
-        "GPU time held, %": np.round(100 * raster.held.mean(axis=1).astype(float), 1),
-        "not there, % of the time": np.round(100 * down, 1),
+        "GPU time allocated, %": np.round(100 * raster.held.mean(axis=1).astype(float), 1),
+        "down, % of the time": np.round(100 * down, 1),
     }
     if raster.rented:
         columns = {
@@ -193,6 +213,46 @@ def box_window(raster: Raster, x: Sequence[Any], y: Sequence[float], clock: Cloc
     from_s, to_s = np.clip(sorted(map(axis.seconds, x)), axis.from_s, axis.to_s)
     first, last = np.clip(np.rint(sorted(y)), 0, len(raster.row_labels) - 1).astype(int)
     return BoxedPart(float(from_s), float(max(to_s, from_s + 1.0)), int(first), int(last))
+
+
+def strip(
+    series: pd.DataFrame, theme: Theme, shown_from_s: float, shown_to_s: float, *, what: str = "available",
+    clock: Clock = DAYS,
+) -> Chart:  # fmt: skip
+    """Return a thin picture of the whole run, GPUs allocated over time, on which the window shown is marked.
+
+    A box dragged on it is another window. ``series`` as metrics.tables.series_of; ``what`` GPUs are: available, rented.
+    """
+    time_s, held, up = (column(series, name) for name in ("time_s", "gpus_held", "gpus_up"))
+    axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]), clock)
+    keep = thin(time_s, [held, up], STRIP_POINTS)
+    x, fill = axis.at(time_s[keep]), {"color": theme.tint, "width": 1}
+    figure = go.Figure()
+    figure.add_scatter(x=x, y=held[keep], mode="lines", line={**fill, "shape": "hv"}, fill="tozeroy",
+                       fillcolor=theme.tint, hovertemplate="%{y:,.0f} GPUs allocated<extra></extra>")  # fmt: skip
+    dotted = {"color": theme.muted, "width": 1, "dash": "dot", "shape": "hv"}
+    figure.add_scatter(x=x, y=up[keep], mode="lines", line=dotted,
+                       hovertemplate=f"%{{y:,.0f}} GPUs {what}<extra></extra>")  # fmt: skip
+    framed(figure, theme, title="", x=axis, y="", height=STRIP_HEIGHT)
+    figure.update_layout(showlegend=False, dragmode="select", selectdirection="h", hovermode="x")
+    figure.update_layout(margin={"l": 8, "r": 16, "t": 4, "b": 4})
+    figure.update_xaxes(title_text="", showgrid=False)
+    highest = top_of(np.concatenate([held, up]))
+    figure.update_yaxes(range=highest, tickvals=[0, float(up.max(initial=0.0))], showgrid=False)
+    is_part = shown_from_s > axis.from_s or shown_to_s < axis.to_s
+    if is_part:
+        edges = {
+            "y0": 0,
+            "y1": highest[1],
+            "type": "rect",
+            "x0": axis.place(shown_from_s),
+            "x1": axis.place(shown_to_s),
+        }
+        figure.add_shape(**edges, line={"color": theme.marks[0], "width": 2}, fillcolor=theme.marks[0], opacity=0.25)
+    window = f"; the window shown is {clock.moment(shown_from_s)} to {clock.moment(shown_to_s)}" if is_part else ""
+    alt = f"GPUs allocated over the whole run, at most {number(float(held.max(initial=0.0)))}{window}."
+    table = pd.DataFrame({"time, s": time_s, "GPUs allocated": held, f"GPUs {what}": up})
+    return Chart(figure, alt, with_dates(table, clock, {"time, s": "time"}))
 
 
 def thumbnail(raster: Raster, theme: Theme, *, height: int = 110) -> Chart:
@@ -238,7 +298,7 @@ def user_area(
     gpus: float | None = None,
     clock: Clock = DAYS,
 ) -> Chart:
-    """Return the GPUs each user holds over time, stacked: the groups with most GPU time and all others.
+    """Return the GPUs allocated to each user over time, stacked: the groups with most GPU time and all others.
 
     Parameters
     ----------
@@ -262,8 +322,15 @@ def user_area(
         add_area(figure, theme, x, steps, name, place, tint, "%{y:.1f} GPUs")
     shares = held.sum(axis=1) / max(float(held.sum()), 1e-12)
     most = int(np.argmax(shares[: len(top)])) if top else 0
-    finding = f"{names[most]} holds most, {share(float(shares[most]))} of the GPU time held"
-    framed(figure, theme, title=f"Who holds the GPUs: {plain(finding, 80)}", x=axis, y="GPUs held", height=320)
+    finding = f"{names[most]} has most, {share(float(shares[most]))} of the allocated GPU time"
+    framed(
+        figure,
+        theme,
+        title=f"GPUs allocated by {by.replace('job_class', 'class')}: {plain(finding, 80)}",
+        x=axis,
+        y="GPUs allocated",
+        height=320,
+    )
     total = held.sum(axis=0)
     figure.update_yaxes(range=top_of(np.append(total, gpus or 0.0)))
     figure.update_layout(hovermode="x unified")
@@ -273,7 +340,7 @@ def user_area(
         {axis.column: x[:-1]} | {f"GPUs, {n}": np.round(h, 3) for n, h in zip(names, held, strict=True)}
     )
     return Chart(
-        figure, f"By {by}: {cut(finding, 80)}; at most {number(float(total.max()))} GPUs are held at once.", table
+        figure, f"By {by}: {cut(finding, 80)}; at most {number(float(total.max()))} GPUs are allocated at once.", table
     )
 
 
@@ -292,16 +359,16 @@ def window_alt(
     idle_rows = int((raster.held.mean(axis=1) < 0.01).sum())
     if raster.rented:
         closed, idle = (raster.cell == 0).all(axis=1), (raster.cell == len(raster.legend) - 2).any(axis=1)
-        parts = [f"{share(held)} of the rented GPU time held"]
+        parts = [f"{share(held)} of the rented GPU time allocated"]
         rare = ((closed, "closed throughout"), (idle, "open without a job at times"))
         parts += [f"{amount(int(rows_of.sum()), 'slot')} {words}" for rows_of, words in rare if rows_of.any()]
     else:
-        parts = [f"{share(held)} of the GPU time held", f"{amount(idle_rows, 'row')} idle throughout"]
+        parts = [f"{share(held)} of the GPU time allocated", f"{amount(idle_rows, 'row')} idle throughout"]
     if machines:
         parts.append(machines)
     if waiting_max is not None:
         at = f" at {clock.moment(waiting_max_at_s)}"
-        parts.append(f"longest queue {amount(waiting_max, 'job')}{at}" if waiting_max else "nobody waits")
+        parts.append(f"longest queue {amount(waiting_max, 'job')}{at}" if waiting_max else "no job waits")
     if late:
         parts.append(f"{amount(late, 'job')} past due" + (f", worst {cut(worst)}" if worst else ""))
     return f"{window}: " + "; ".join(parts) + "."

@@ -41,6 +41,7 @@ from dlsched.figures.base import (
     with_dates,
 )
 from dlsched.figures.lines import add_spans
+from dlsched.figures.outline import outline_row
 from dlsched.figures.palette import Theme
 from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, cut, duration
@@ -73,6 +74,7 @@ def job_bars(
     node_gpus: float | None = None,
     alt: str = "",
     clock: Clock = DAYS,
+    found: str = "",
 ) -> Chart:
     """Return one row a job: an outline while it waits, a bar while it runs, dotted joins between pieces, due ticks.
 
@@ -91,6 +93,8 @@ def job_bars(
         is no request to outline.
     node_gpus
         GPUs of every node, where all have as many; None counts nodes only where they have one.
+    found
+        Id of a job whose row is outlined.
     """
     axis = TimeAxis.over(from_s, to_s, clock)
     jobs = jobs.iloc[:MAX_BAR_ROWS]
@@ -126,13 +130,15 @@ def job_bars(
     add_marks(figure, theme, axis, bars, due_hatch=machines is not None)
     _add_due(figure, theme, axis, jobs)
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
-    tall = "" if scale is None else f", bar height = {scale.unit} held (tallest {scale.words(scale.widest)})"
-    due = ", due times" if np.isfinite(column(jobs, "due_s")).any() else ""
+    tall = "" if scale is None else f", bar height = {scale.unit} allocated (tallest {scale.words(scale.widest)})"
+    due = ", due dates" if np.isfinite(column(jobs, "due_s")).any() else ""
     title = f"{amount(len(jobs), 'job')}: waiting, running{due}{tall}{less}"
     height_px = int(np.clip(120 + row_px * len(jobs), 260, 2000))
     framed(figure, theme, title=title, x=axis, y="Job", height=height_px)
     named_rows(figure, [plain(job, 18) for job in jobs["job_id"]])
     figure.update_layout(barmode="overlay", dragmode="select")
+    if found in place:
+        outline_row(figure, theme, axis, axis.from_s, axis.to_s, place[found], place[found])
     chart = Chart(figure, alt or _jobs_alt(jobs, axis), readable(jobs, clock))
     return chart if scale is None else elastic.with_widths(chart, jobs, counted, scale)
 
@@ -201,7 +207,7 @@ def _add_due(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame
     if len(seen):
         tick = {"symbol": "line-ns", "size": 9, "line": {"color": theme.ink, "width": 3}}
         x = axis.at(due[seen])
-        figure.add_scatter(x=x, y=seen, mode="markers", marker=tick, name="due time", hoverinfo="skip")
+        figure.add_scatter(x=x, y=seen, mode="markers", marker=tick, name="due date", hoverinfo="skip")
 
 
 def job_spans(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, until_s: float) -> pd.DataFrame:

@@ -16,7 +16,7 @@ MAX_BINS = 1200
 MAX_ROWS = 400
 MAX_GROUPS = 5
 IDLE, PARTLY, BUSY, LATE, DOWN = range(5)
-STATE_TEXT = ("idle", "under half held", "held", "held past due", "not there")
+STATE_TEXT = ("idle", "under half allocated", "allocated", "allocated to late jobs", "down")
 CLOSED, OPEN_IDLE = "closed, not paid for", "open, no job"
 """On free slots, in place of "idle": no machine is rented, or one is and stands idle."""
 TOUCHED = 1e-3

@@ -10,12 +10,15 @@ import pandas as pd
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import REASON_TEXT, WaitReason
-from dlsched.wording.formats import amount, duration, money
+from dlsched.metrics.blockers import MOST_NAMED, Blockers, ahead_of, on_its_gpus, reserved_for, stopped_for
+from dlsched.wording.formats import amount, duration, listed, money
 
-MOST_NAMED = 3
 REASONS = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
 NOT_RECORDED = WaitReason.NOT_RECORDED.name.lower()
-HELD_BY_OTHERS = (WaitReason.NO_ROOM.name.lower(), WaitReason.SPLIT.name.lower())
+NO_ROOM, SPLIT, BEHIND, RESERVED = (
+    REASON_TEXT[reason] for reason in (WaitReason.NO_ROOM, WaitReason.SPLIT, WaitReason.BEHIND, WaitReason.RESERVED)
+)
+SHORT_OF_GPUS = (NO_ROOM, SPLIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +48,6 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
-    """Jobs that held GPUs when another began to wait: at most three by name, and how many in all.
-
-    ``until_s`` is when the last of them gave way or ended.
-    """
-
-    job_ids: tuple[str, ...] = ()
-    users: tuple[str, ...] = ()
-    count: int = 0
-    until_s: float = 0.0
-
-    @property
-    def text(self) -> str:
-        """In words: "jobs 4711, 4713 (user ana)"."""
-        named = ("job " if self.count == 1 else "jobs ") + ", ".join(self.job_ids)
-        more = f" and {self.count - len(self.job_ids)} more" if self.count > len(self.job_ids) else ""
-        who = f" ({'user' if len(self.users) == 1 else 'users'} {', '.join(self.users)})" if self.users else ""
-        return named + more + who
-
-
-@dataclass(frozen=True, slots=True)
 class JobTimeline:
     """One job's timeline and outcome; None where a number is undefined.
 
@@ -89,7 +71,7 @@ class JobTimeline:
     late_usd: float | None
     utility: float | None
     spans: tuple[Span, ...]
-    holders: Holders
+    blockers: Blockers
     sentence: str
 
 
@@ -101,10 +83,12 @@ def timeline_of(
     end_s: float,
     *,
     rented: bool = False,
+    by_submission: bool = False,
 ) -> JobTimeline:
     """Return the story of one job from the jobs, segments and waits tables of its run, which ended at ``end_s``.
 
     ``rented``: the policy chose the machines, so they are named, and lateness is a cost beside theirs.
+    ``by_submission``: it reserves GPUs for the job that waits and was submitted first, so that can be told.
 
     Raises
     ------
@@ -119,7 +103,9 @@ def timeline_of(
     ran = _ran(segments[segments["row"] == job["row"]])
     recorded = waits[waits["row"] == job["row"]]
     spans = _timeline(float(job["submit_s"]), left_s, ran, recorded)
-    holders = _holders(job, ran, jobs, segments)
+    blockers = _blockers(rows.iloc[0], spans, jobs, segments, waits, by_submission=by_submission)
+    stops = [(a.to_s, a.nodes) for a, b in pairwise(spans) if a.end_reason == "preempted" and b.kind == "paused"]
+    paused_for = stopped_for(rows.iloc[0], jobs, segments, *stops[0]) if len(stops) == 1 else Blockers()
     return JobTimeline(
         job_id=str(job["job_id"]),
         status=str(job["status"]),
@@ -138,8 +124,8 @@ def timeline_of(
         late_usd=_none_if_missing(job.get("tardiness_usd")),
         utility=_none_if_missing(job.get("utility")),
         spans=spans,
-        holders=holders,
-        sentence=_sentence(job, spans, holders, rented=rented),
+        blockers=blockers,
+        sentence=_sentence(job, spans, blockers, paused_for, rented=rented),
     )
 
 
@@ -203,22 +189,37 @@ def _explained(
     return [*spans, Span(kind, at_s, until_s, REASONS[NOT_RECORDED])] if until_s > at_s else spans
 
 
-def _holders(job: dict[str, Any], ran: tuple[Span, ...], jobs: pd.DataFrame, segments: pd.DataFrame) -> Holders:
-    """Return who held the nodes the job later started on (any node, if it never started) when it was submitted."""
-    then = (segments["start_s"] <= job["submit_s"]) & (segments["end_s"] > job["submit_s"])
-    held = segments[then & (segments["row"] != job["row"]) & (segments["gpus"] > 0)]
-    if ran:
-        held = held[held["node"].isin(ran[0].nodes)]
-    by_job = held.groupby("row")["gpus"].sum().sort_values(ascending=False, kind="stable")
-    named = jobs[jobs["row"].isin(by_job.index[:MOST_NAMED])].set_index("row").loc[by_job.index[:MOST_NAMED]]
-    users = tuple(dict.fromkeys(str(user) for user in named["user"] if user)) if "user" in named else ()
-    until_s = float(held["end_s"].max()) if len(held) else 0.0
-    return Holders(tuple(str(name) for name in named["job_id"]), users, len(by_job), until_s)
+def _blockers(
+    job: pd.Series, spans: tuple[Span, ...], jobs: pd.DataFrame, segments: pd.DataFrame, waits: pd.DataFrame, *,
+    by_submission: bool,
+) -> Blockers:  # fmt: skip
+    """Return which jobs were in the way for the reason for which a job waited longest before its first start."""
+    reason = _main_reason(spans)
+    stretches = [(span.from_s, span.to_s) for span in spans if span.kind == "waited" and span.reason == reason]
+    if reason in SHORT_OF_GPUS:
+        first = next((span.nodes for span in spans if span.kind == "ran"), ())
+        return on_its_gpus(job, jobs, segments, first, stretches)
+    if reason == BEHIND:
+        return ahead_of(job, jobs, waits, stretches)
+    if reason == RESERVED and by_submission:
+        return reserved_for(job, jobs, waits, stretches)
+    return Blockers()
 
 
-def _sentence(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders, *, rented: bool) -> str:
+def _main_reason(spans: tuple[Span, ...]) -> str:
+    """Return the reason for which a job waited longest before its first start; "" where it did not wait."""
+    by_reason: dict[str, float] = {}
+    for span in spans:
+        if span.kind == "waited":
+            by_reason[span.reason] = by_reason.get(span.reason, 0.0) + span.length_s
+    return max(by_reason, key=lambda reason: by_reason[reason], default="")
+
+
+def _sentence(
+    job: dict[str, Any], spans: tuple[Span, ...], blockers: Blockers, paused_for: Blockers, *, rented: bool
+) -> str:
     machines = _machines(spans) if rented else ""
-    parts = [_waited(job, spans, holders), _running(job, spans) + machines, _paused(spans), _outcome(job)]
+    parts = [_waited(job, spans, blockers), _running(job, spans) + machines, _paused(spans, paused_for), _outcome(job)]
     if not pd.isna(job["cost"]):
         late_usd = _none_if_missing(job.get("tardiness_usd")) if rented else None
         parts.append(f"cost {money(job['cost'])}" + (f" and {money(late_usd)} for lateness" if late_usd else ""))
@@ -237,27 +238,29 @@ def _machines(spans: tuple[Span, ...]) -> str:
     return f" with {', then '.join(changes)}"
 
 
-def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> str:
+def _waited(job: dict[str, Any], spans: tuple[Span, ...], blockers: Blockers) -> str:
     waits = [span for span in spans if span.kind == "waited"]
     waited_s = sum(span.length_s for span in waits)
     if waited_s <= 0:
-        return "turned away at once" if job["status"] == "rejected" else "started at once"
-    by_reason: dict[str, float] = {}
-    for span in waits:
-        by_reason[span.reason] = by_reason.get(span.reason, 0.0) + span.length_s
-    main = max(by_reason, key=lambda reason: by_reason[reason])
-    text = f"waited {duration(waited_s)}"
+        return "rejected at once" if job["status"] == "rejected" else "started at once"
+    text, main = f"waited {duration(waited_s)}", _main_reason(spans)
     if main == REASONS[NOT_RECORDED]:
         return f"{text} ({main})"
-    if main in (REASONS[key] for key in HELD_BY_OTHERS) and holders.count:
-        # Others may have held the GPUs after those who held them when the wait began.
-        throughout = holders.until_s >= max(span.to_s for span in waits)
-        gpus = "GPU was" if job["gpus"] == 1 else f"{job['gpus']:g} GPUs were"
-        why = f"because its {gpus} held{'' if throughout else ', at first'} by {holders.text}"
-    else:
-        why = f"because: {main}"
-    mostly = "mostly " if len(by_reason) > 1 else ""
-    return f"{text}, {mostly}{why}" if mostly else f"{text} {why}"
+    because = ", mainly because" if len({span.reason for span in waits}) > 1 else " because"
+    return f"{text}{because} {_in_the_way(main, blockers, spans)}" if blockers.count else f"{text}{because}: {main}"
+
+
+def _in_the_way(reason: str, blockers: Blockers, spans: tuple[Span, ...]) -> str:
+    """Return a reason with the jobs that were in the way."""
+    if reason == BEHIND:
+        return f"{blockers.words} {blockers.were} ahead of it"
+    if reason == RESERVED:
+        return f"the free GPUs were reserved for {blockers.words}"
+    nodes = next((span.nodes for span in spans if span.kind == "ran"), ())
+    named = [f"n{node}" for node in sorted(set(nodes))]
+    where = "most GPUs" if not named else listed(named) if len(named) <= MOST_NAMED else f"its {len(named)} nodes"
+    lacked = "GPUs were free, but not on one node" if reason == SPLIT else "too few GPUs were free"
+    return f"{lacked}: {blockers.words} used {where}"
 
 
 def _running(job: dict[str, Any], spans: tuple[Span, ...]) -> str:
@@ -284,12 +287,13 @@ def _gangs(spans: tuple[Span, ...]) -> str:
     return f" with {' and '.join(words)}"
 
 
-def _paused(spans: tuple[Span, ...]) -> str:
+def _paused(spans: tuple[Span, ...], paused_for: Blockers) -> str:
     lengths = [span.length_s for span in spans if span.kind == "paused"]
     if not lengths:
         return ""
     stops = sum(1 for a, b in pairwise(spans) if a.kind == "ran" and b.kind == "paused")
-    return f"paused {amount(stops, 'time')}, {duration(sum(lengths))} in all"
+    for_jobs = f", for {paused_for.words}" if paused_for.count else ""
+    return f"paused {amount(stops, 'time')}, {duration(sum(lengths))} in all{for_jobs}"
 
 
 def _outcome(job: dict[str, Any]) -> str:

@@ -61,6 +61,12 @@ def show(
                 st.markdown(f":gray[{safe(chart.alt, 600)}]")
 
 
+def show_bare(chart: Chart, key: str, *, on_box: Callable[[Box], None]) -> None:
+    """Show a chart that only guides, without table and CSV; ``on_box`` as in :func:`show`."""
+    with st.container(key=f"chart-{key}", gap=None):
+        _picture(chart, f"plot-{key}", on_box, None)
+
+
 def _picture(
     chart: Chart, key: str, on_box: Callable[[Box], None] | None, on_point: Callable[[Any], None] | None
 ) -> None:

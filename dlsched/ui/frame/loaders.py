@@ -53,10 +53,16 @@ def pieces(run_id: str) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
+def waits(run_id: str) -> pd.DataFrame:
+    """Return why jobs of a run waited, as metrics.tables.waits_of."""
+    return store().waits(run_id)
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
 def segments(run_id: str) -> pd.DataFrame:
     """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
     scenario = scenario_of(run_id)
-    pieces = with_jobs(store().segments(run_id), jobs(run_id), store().waits(run_id))
+    pieces = with_jobs(store().segments(run_id), jobs(run_id), waits(run_id))
     return with_machines(pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id))), scenario)
 
 

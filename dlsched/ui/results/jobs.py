@@ -36,12 +36,20 @@ ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", 
 MAX_ROWS = 1000
 MAX_RUNS = 8
 CHOSEN = "job_row"
+EASY = "easy-backfill"
+"""Reserves GPUs for the job that waits and was submitted first."""
 
 
 def choose(scenario_hash: str, row: int) -> None:
     """Make a job (its row in the workload) the one whose story is told, here and in the URL."""
     st.session_state[CHOSEN] = (scenario_hash, row)
     st.query_params["job"] = str(row)
+
+
+def forget() -> None:
+    """Look at no job."""
+    st.session_state.pop(CHOSEN, None)
+    st.query_params.pop("job", None)
 
 
 def choose_named(run_id: str, job_id: str) -> None:
@@ -79,10 +87,13 @@ def jobs_part(run_id: str, scenario: Scenario) -> None:
 
 def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     rented, job_id, pieces = scenario.cluster.free_slots, str(job["job_id"]), loaders.segments(run_id)
-    waits = session.store().waits(run_id, job=job_id)
+    waits, policy = loaders.waits(run_id), loaders.info(run_id).policy
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
-    timeline = timeline_of(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
-    told = trust.caveats(scenario, [loaders.info(run_id).policy])
+    timeline = timeline_of(
+        job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented, by_submission=policy == EASY
+    )
+    waits = waits[waits["row"] == job["row"]]
+    told = trust.caveats(scenario, [policy])
     premises = trust.premises(scenario, [loaders.metrics(run_id)])
     sentence(f"Job {job_id}: {timeline.sentence}", told, premises, key="job")
     cards(facts(timeline, rented=rented))
@@ -91,7 +102,7 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     clock = loaders.clock(run_id)
     chart = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines, clock=clock)
     charts.show(chart, "story")
-    if loaders.info(run_id).policy in DualPricesSpec.policies and st.button(
+    if policy in DualPricesSpec.policies and st.button(
         "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
     ):
         st.session_state["open_part"] = INSIDE

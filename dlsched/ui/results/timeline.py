@@ -1,4 +1,4 @@
-"""The Gantt tab of a result: overview raster, box, and below it bars by node, bars by job or areas by user."""
+"""The part Timeline of Run details: a strip of the whole run, and a window of it by node, by job or by user."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.figures import bars, gantt
 from dlsched.figures import jobs as job_rows
+from dlsched.figures.base import TimeAxis
 from dlsched.figures.leases import machines_in_words
 from dlsched.figures.raster import Raster, node_raster
 from dlsched.ui.frame import charts, loaders
 from dlsched.ui.frame.text import safe
+from dlsched.ui.results import jobs as jobs_part
 from dlsched.ui.results import window
 from dlsched.ui.results.window import Window
 from dlsched.wording.clock import Clock
-from dlsched.wording.formats import amount, count, duration
+from dlsched.wording.formats import amount, count, duration, number
 from dlsched.wording.typed import NotRead
 
 COLOURS = {"state": "State", "job_class": "Class", "user": "User", "group": "Group",
@@ -31,6 +34,9 @@ ORDERS = {
     "Submission": ("submit_s", True),
 }
 MAX_JOB_ROWS = 60
+RASTER_HEIGHT = 420
+MOST_NARROW = 8
+"""Nodes that a window around a job shows at least, where there are as many."""
 MAX_OFFERED = 500
 PROBLEM = "gantt-problem"
 
@@ -94,27 +100,73 @@ def _seconds(spans: pd.DataFrame, shown: Window) -> np.ndarray:
 
 @st.fragment
 def timeline_part(run_id: str, scenario: Scenario) -> None:
-    """Show the tab; moves inside it rerun only it."""
+    """Show the part; moves inside it rerun only it."""
     if "open_job" in st.session_state:
-        st.rerun()  # the whole page: another tab opens
+        st.rerun()  # the whole page: another part opens
     whole = whole_of(run_id, scenario)
     shown = window.current(run_id, whole)
+    found = _found(run_id)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        colour_by, highlight = _colours(run_id, scenario)
         rows = _rows(run_id, scenario)
+        colour_by, highlight = _colours(run_id, scenario) if rows != "users" else ("state", "")
+        st.space("stretch")
+        st.text_input("Find job", key="g-find", width=150, placeholder="job id", on_change=_find,
+                      args=[run_id, shown, whole], help="Outlines the job and moves the window to it")  # fmt: skip
     moves(run_id, shown, whole)
-    raster = raster_of(run_id, scenario, shown, colour_by)
-    alt = in_words(run_id, raster, shown)
-    clock = loaders.clock(run_id)
-    chart = gantt.overview(raster, charts.page_theme(), alt=alt, highlight=highlight, clock=clock)
-    charts.show(chart, "gantt", on_box=lambda box: window.show(run_id, boxed(box, raster, shown, clock), whole))
-    st.markdown(f":gray[Drag a box over the picture to look closer, click a bar to read its job. {safe(alt, 600)}]")
+    _strip(run_id, shown, whole, rents=scenario.cluster.free_slots)
+    if found is not None:
+        _found_line(run_id, found, shown, whole)
     if rows == "users":
-        _user_detail(run_id, shown, whole, scenario)
+        _user_picture(run_id, shown, whole, scenario)
     elif rows == "jobs":
-        _job_detail(run_id, shown, scenario, by_machine=scenario.cluster.free_slots and colour_by in loaders.MACHINES)
+        by_machine = scenario.cluster.free_slots and colour_by in loaders.MACHINES
+        _job_picture(run_id, shown, scenario, found, by_machine=by_machine)
     else:
-        _node_detail(run_id, shown, whole, scenario, colour_by)
+        _node_picture(run_id, shown, whole, scenario, found, colour_by, highlight)
+
+
+def _strip(run_id: str, shown: Window, whole: Window, *, rents: bool) -> None:
+    """Show the whole run as a thin strip with the window marked; a box dragged on it is another window."""
+    clock = loaders.clock(run_id)
+    what = "rented" if rents else "available"
+    chart = gantt.strip(loaders.series(run_id), charts.page_theme(), shown.from_s, shown.to_s, what=what, clock=clock)
+    axis = TimeAxis.over(whole.from_s, whole.to_s, clock)
+
+    def boxed_on_strip(box: charts.Box) -> None:
+        from_s, to_s = sorted(map(axis.seconds, box["x"][:2]))
+        window.show(run_id, dataclasses.replace(shown, from_s=from_s, to_s=to_s), whole)
+
+    charts.show_bare(chart, "strip", on_box=boxed_on_strip)
+
+
+def _found(run_id: str) -> pd.Series | None:
+    """Return the job that was found or chosen last, which is outlined; None without any."""
+    row = jobs_part.chosen_row(loaders.info(run_id).scenario_hash)
+    own = loaders.jobs(run_id)
+    own = own[own["row"] == row]
+    return None if own.empty else own.iloc[0]
+
+
+def _found_line(run_id: str, job: pd.Series, shown: Window, whole: Window) -> None:
+    """Say which job is outlined and where it is, with the ways to it, to its story, and without it."""
+    there = around_job(job, loaders.segments(run_id), shown, whole)
+    ran = not pd.isna(job["first_start_s"])
+    from_s, to_s = _times_of(job, whole)
+    is_seen = from_s < shown.to_s and to_s > shown.from_s
+    name = f"Job {safe(job['job_id'])} ({number(job['gpus'])} {'GPU' if job['gpus'] == 1 else 'GPUs'})"
+    clock = loaders.clock(run_id)
+    if not ran:
+        words = f"**{name}** never started: it waited from {clock.moment(from_s)} on."
+    elif is_seen:
+        words = f"**{name}** is outlined: {clock.moment(from_s)} to {clock.moment(to_s)}."
+    else:
+        words = f"**{name}** ran outside this window: {clock.moment(from_s)} to {clock.moment(to_s)}."
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(words, width="content")
+        if not is_seen:
+            st.button("Show it", key="g-to-found", on_click=window.show, args=[run_id, there, whole])
+        st.button("Show why it waited", key="g-story", on_click=to_story, args=[[job["job_id"]]])
+        st.button("Clear", key="g-clear", on_click=jobs_part.forget)
 
 
 def _colours(run_id: str, scenario: Scenario) -> tuple[str, str]:
@@ -127,8 +179,8 @@ def _colours(run_id: str, scenario: Scenario) -> tuple[str, str]:
     colour_by = str(
         st.segmented_control(
             "Colour", choices, format_func=COLOURS.__getitem__, default=first, required=True, key="gantt-colour",
-            help="State: held, past due, not there. Class, user, group: the five largest and the rest. GPU or VM type: "
-            "the machine; bars then name it with the GPUs held.",
+            help="State: running, late, down. Class, user, group: the five largest and the rest. GPU or VM type: the "
+            "machine; bars then name it with the GPUs allocated.",
         )
     )  # fmt: skip
     if colour_by == "state":
@@ -142,13 +194,13 @@ def _colours(run_id: str, scenario: Scenario) -> tuple[str, str]:
 
 
 def _rows(run_id: str, scenario: Scenario) -> str:
-    # Where a policy changes widths, what a job held when is the first question.
+    # Where a policy changes widths, what a job was given when is the first question.
     is_elastic = bool(loaders.metrics(run_id).get("other_width_share")) and not scenario.cluster.free_slots
     choices = list(ROWS) if loaders.groupings(run_id, ("user", "group", "job_class")) else ["nodes", "jobs"]
     rows = st.segmented_control(
-        "Rows below", choices, format_func=ROWS.__getitem__, default="jobs" if is_elastic else "nodes",
+        "Rows", choices, format_func=ROWS.__getitem__, default="jobs" if is_elastic else "nodes",
         required=True, key="gantt-rows",
-        help="Nodes: where is waste? Jobs: what happened to mine? Users: who holds what?",
+        help="Nodes: where is capacity wasted? Jobs: what happened to each? Users: who uses how much?",
     )  # fmt: skip
     return str(rows)
 
@@ -196,13 +248,21 @@ def _inside(pieces: pd.DataFrame, shown: Window) -> pd.DataFrame:
     ]  # fmt: skip
 
 
-def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, colour_by: str) -> None:
-    inside = _inside(loaders.segments(run_id), shown)
-    too_many = len(inside) > bars.MAX_BARS
-    if too_many or shown.num_nodes > bars.MAX_BAR_ROWS:
-        reason = f"{count(len(inside))} pieces" if too_many else f"{count(shown.num_nodes)} nodes"
-        limit = f"{count(bars.MAX_BARS)} pieces" if too_many else f"{bars.MAX_BAR_ROWS} nodes"
-        st.info(f"{reason} here: narrow the window to at most {limit} to see single jobs.")
+def _node_picture(
+    run_id: str, shown: Window, whole: Window, scenario: Scenario, found: pd.Series | None, colour_by: str,
+    highlight: str,
+) -> None:  # fmt: skip
+    """Show bars of single jobs on their nodes; where there are too many, the nodes as a raster."""
+    inside, clock = _inside(loaders.segments(run_id), shown), loaders.clock(run_id)
+    own = None if found is None else inside[inside["row"] == found["row"]]
+    if too_many := crowd_words(len(inside), shown.num_nodes):
+        raster = raster_of(run_id, scenario, shown, colour_by)
+        alt = in_words(run_id, raster, shown)
+        chart = gantt.overview(
+            raster, charts.page_theme(), alt=alt, highlight=highlight, clock=clock, height=RASTER_HEIGHT, found=own
+        )
+        charts.show(chart, "gantt", on_box=lambda box: window.show(run_id, boxed(box, raster, shown, clock), whole))
+        st.markdown(f":gray[{too_many} Drag a box over the picture to look closer. {safe(alt, 600)}]")
         return
     free = scenario.cluster.free_slots
     leases = _inside(loaders.stays(run_id), shown) if free else None
@@ -210,20 +270,31 @@ def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, 
         st.info("Nothing is rented in this window." if free else "Nothing runs in this window.")
         return
     sizes = gpus_of_nodes(scenario) if leases is None else tallest(leases, whole.num_nodes)
+    groups = None if colour_by == "state" else loaders.groups(run_id, colour_by)
     chart = bars.node_bars(
         inside,
         charts.page_theme(),
         shown.from_s,
         shown.to_s,
         colour_by=colour_by,
-        groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
+        groups=(highlight,) if highlight else groups,
         gpus_of_node={node: float(sizes[node]) for node in range(shown.first_node, shown.last_node + 1)},
         leases=leases,
-        clock=loaders.clock(run_id),
+        clock=clock,
+        found="" if found is None else str(found["job_id"]),
     )
     charts.show(chart, "bars", on_point=to_story)
     if len(inside):
         _open_job(list(dict.fromkeys(inside["job_id"])))
+
+
+def crowd_words(pieces: int, nodes: int) -> str:
+    """Return why a window shows no single jobs: too many nodes or jobs for it; "" where it does."""
+    if nodes > bars.MAX_BAR_ROWS:
+        return f"{count(nodes)} nodes: single jobs are drawn for up to {bars.MAX_BAR_ROWS} nodes."
+    if pieces > bars.MAX_BARS:
+        return f"{count(pieces)} jobs: single jobs are drawn for up to {count(bars.MAX_BARS)} in a window."
+    return ""
 
 
 def tallest(leases: pd.DataFrame, slots: int) -> np.ndarray:
@@ -239,7 +310,7 @@ def one_size(scenario: Scenario) -> float | None:
     return sizes.pop() or None if len(sizes) == 1 else None
 
 
-def _job_detail(run_id: str, shown: Window, scenario: Scenario, *, by_machine: bool) -> None:
+def _job_picture(run_id: str, shown: Window, scenario: Scenario, found: pd.Series | None, *, by_machine: bool) -> None:
     choices = [name for name in ORDERS if name != "Latest" or loaders.jobs(run_id)["due_s"].notna().any()]
     order = st.segmented_control(
         "Jobs sorted by", choices, default=choices[0], required=True, key="gantt-order",
@@ -248,23 +319,26 @@ def _job_detail(run_id: str, shown: Window, scenario: Scenario, *, by_machine: b
     jobs = loaders.jobs(run_id)
     inside = jobs[(jobs["submit_s"] < shown.to_s) & (jobs["left_s"].fillna(np.inf) > shown.from_s)]
     column, rising = ORDERS[str(order)]
-    top = inside.sort_values(column, ascending=rising, na_position="last", kind="stable").head(MAX_JOB_ROWS)
+    top = inside.sort_values(column, ascending=rising, na_position="last", kind="stable")
+    if found is not None:  # first, or it might not be among those shown
+        top = pd.concat([top[top["row"] == found["row"]], top[top["row"] != found["row"]]])
+    top = top.head(MAX_JOB_ROWS)
     if top.empty:
-        st.info("No job is in the system in this window.")
+        st.info("No job waits or runs in this window.")
         return
     pieces = loaders.segments(run_id)
     of_top = pieces[pieces["row"].isin(set(top["row"]))]
-    st.markdown(f":gray[{count(len(top))} of {count(len(inside))} jobs that are there in this window, on any node.]")
+    st.markdown(f":gray[{count(len(top))} of {count(len(inside))} jobs that wait or run in this window, on any node.]")
     machines = loaders.groups(run_id, "gpu_type") if by_machine else None
     chart = job_rows.job_bars(
         top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines, node_gpus=one_size(scenario),
-        clock=loaders.clock(run_id),
+        clock=loaders.clock(run_id), found="" if found is None else str(found["job_id"]),
     )  # fmt: skip
     charts.show(chart, "job-bars", on_point=to_story)
     _open_job(list(top["job_id"]))
 
 
-def _user_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario) -> None:
+def _user_picture(run_id: str, shown: Window, whole: Window, scenario: Scenario) -> None:
     choices = loaders.groupings(run_id, ("user", "group", "job_class"))
     by = str(st.segmented_control("Grouped by", choices, format_func=COLOURS.__getitem__, default=choices[0],
                                   required=True, key="gantt-by"))  # fmt: skip
@@ -284,13 +358,13 @@ def _user_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario) 
 
 def _open_job(job_ids: list[str]) -> None:
     """Offer the story of a job in the picture, by keyboard too."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         offered = job_ids[:MAX_OFFERED]
         if st.session_state.get("gantt-job") not in offered:
             st.session_state.pop("gantt-job", None)
         more = f"; the first {MAX_OFFERED} of {count(len(job_ids))}" if len(job_ids) > MAX_OFFERED else ""
         chosen = st.selectbox("Job in this picture", offered, key="gantt-job", width=260, help=f"Its whole story{more}")
-        st.button("Read its story", key="gantt-open-job", on_click=to_story, args=[[chosen]])
+        st.button("Show why it waited", key="gantt-open-job", on_click=to_story, args=[[chosen]])
 
 
 def moves(run_id: str, shown: Window, whole: Window) -> None:
@@ -307,8 +381,8 @@ def moves(run_id: str, shown: Window, whole: Window) -> None:
             "▶": ("right", shown.moved(0.5), "Later by half a window"),
             "+": ("in", shown.zoomed(0.5), "Closer: half as long"),
             "−": ("out", shown.zoomed(2), "Farther: twice as long"),
-            "All": ("all", whole, "The whole run"),
-            "Worst queue": ("worst", shown.around(worst_queue_s(loaders.series(run_id))), "Where most jobs wait"),
+            "Whole run": ("all", whole, "All of the time, on all nodes"),
+            "Longest queue": ("worst", shown.around(worst_queue_s(loaders.series(run_id))), "Where most jobs wait"),
         }
         for label, (key, to, hint) in steps.items():
             st.button(label, on_click=window.show, args=[run_id, to, whole], key=f"g-{key}", help=hint)
@@ -319,8 +393,8 @@ def moves(run_id: str, shown: Window, whole: Window) -> None:
             "Next late", on_click=_to_late, args=[run_id, late_s, shown, whole], disabled=late_s is None,
             key="g-late", help="Where the next late job was due" if late_s is not None else "No job was late",
         )  # fmt: skip
-        st.text_input("Find job", key="g-find", width=120, placeholder="job id", on_change=_find,
-                      args=[run_id, shown, whole], help="Moves the window to where it starts")  # fmt: skip
+        for label, (key, to) in node_blocks(shown, whole).items():
+            st.button(label, on_click=window.show, args=[run_id, to, whole], key=f"g-{key}")
     if problem := st.session_state.pop(PROBLEM, None):
         st.warning(problem)
 
@@ -373,6 +447,20 @@ def _to_late(run_id: str, late_s: float, shown: Window, whole: Window) -> None:
     window.show(run_id, shown.around(late_s), whole)
 
 
+def node_blocks(shown: Window, whole: Window) -> dict[str, tuple[str, Window]]:
+    """Return buttons for nodes, label -> (key, window): the next of those that fit a picture, and all of them."""
+    fit = bars.MAX_BAR_ROWS
+    if whole.num_nodes <= fit:
+        return {}
+    first = shown.last_node + 1 if shown.num_nodes <= fit and shown.last_node < whole.last_node else whole.first_node
+    last = min(first + fit - 1, whole.last_node)
+    blocks = {f"Show nodes {first}–{last}": ("block", dataclasses.replace(shown, first_node=first, last_node=last))}
+    if shown.num_nodes < whole.num_nodes:
+        every = dataclasses.replace(shown, first_node=whole.first_node, last_node=whole.last_node)
+        blocks[f"Show all {count(whole.num_nodes)} nodes"] = ("all-nodes", every)
+    return blocks
+
+
 def _find(run_id: str, shown: Window, whole: Window) -> None:
     wanted = str(st.session_state["g-find"]).strip()
     if not wanted:
@@ -380,9 +468,41 @@ def _find(run_id: str, shown: Window, whole: Window) -> None:
     jobs = loaders.jobs(run_id)
     job = jobs[jobs["job_id"] == wanted]
     if job.empty:
-        st.session_state[PROBLEM] = f"No job is called {safe(wanted)} in this run."
+        st.session_state[PROBLEM] = f"This run has no job {safe(wanted)}."
         return
-    start_s = job["first_start_s"].iloc[0]
-    at_s = float(job["submit_s"].iloc[0] if pd.isna(start_s) else start_s)
-    window.show(run_id, shown.around(at_s), whole)
+    jobs_part.choose(loaders.info(run_id).scenario_hash, int(job["row"].iloc[0]))
+    window.show(run_id, around_job(job.iloc[0], loaders.segments(run_id), shown, whole), whole)
     st.session_state["gantt-job"] = wanted
+
+
+def _times_of(job: pd.Series, whole: Window) -> tuple[float, float]:
+    """Return from when to when a job ran; from when it waited, where it never started."""
+    begin = job["submit_s"] if pd.isna(job["first_start_s"]) else job["first_start_s"]
+    return float(begin), float(whole.to_s if pd.isna(job["left_s"]) else job["left_s"])
+
+
+def around_job(job: pd.Series, pieces: pd.DataFrame, shown: Window, whole: Window) -> Window:
+    """Return a window with a job in its middle, as long as is good to see it, on as many nodes as are drawn singly.
+
+    ``pieces``: columns row, node, start_s, end_s. Where the window would hold more pieces than all can be drawn, it
+    shows fewer nodes around those of the job.
+    """
+    from_s, to_s = _times_of(job, whole)
+    length_s = to_s - from_s
+    half_s = max(1.25 * length_s, min(shown.length_s, DAY_S, max(8 * length_s, HOUR_S)) / 2)
+    middle_s = (from_s + to_s) / 2
+    around = Window(middle_s - half_s, middle_s + half_s, whole.first_node, whole.last_node).inside(whole)
+    nodes = pieces.loc[pieces["row"] == job["row"], "node"]
+    if nodes.empty:
+        return around
+    then = pieces[(pieces["end_s"] > around.from_s) & (pieces["start_s"] < around.to_s)]
+    low, high = int(nodes.min()), int(nodes.max())
+    fit = bars.MAX_BAR_ROWS
+    while True:
+        if high - low + 1 > fit:
+            high = low + fit - 1
+        first = max(min((low + high + 1 - fit) // 2, whole.last_node - fit + 1), whole.first_node)
+        last = min(first + fit - 1, whole.last_node)
+        if fit <= MOST_NARROW or int(then["node"].between(first, last).sum()) <= bars.MAX_BARS // 3:
+            return dataclasses.replace(around, first_node=first, last_node=last)
+        fit //= 2

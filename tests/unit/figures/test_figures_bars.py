@@ -92,7 +92,7 @@ def test_nobody_keeps_a_lane_the_smaller_machine_does_not_have():
 
 def test_a_piece_past_due_is_cut_at_the_due_time():
     chart = bars.node_bars(pieces(("a", 0, 0, 3600, 8, 1800, 0, "completed")), LIGHT, 0, 3600)
-    running, late = traces(chart)["running"], traces(chart)["running past due"]
+    running, late = traces(chart)["running"], traces(chart)["running late"]
     assert (running.base[0], running.x[0]) == (0, pytest.approx(30))
     assert (late.base[0], late.x[0]) == (pytest.approx(30), pytest.approx(30))
     assert late.marker.pattern.shape == "/"

@@ -39,7 +39,7 @@ def test_bar_heights_are_nodes_on_one_scale_and_stand_on_the_foot_of_their_row()
     running = trace(chart, "running")
     assert running.width.tolist() == pytest.approx([0.9 * 2 / 8, 0.9 * 4 / 8, 0.9])  # by start: a, b, a
     assert (running.y + running.width / 2).tolist() == pytest.approx([0.45, 1.45, 0.45])
-    assert "bar height = nodes held (tallest 8)" in chart.figure.layout.title.text
+    assert "bar height = nodes allocated (tallest 8)" in chart.figure.layout.title.text
     assert chart.alt.endswith("They hold 2 to 8 nodes and change 1 time.")
     assert chart.table[["fewest nodes held", "most nodes held", "changes of width"]].to_numpy().tolist() == [
         [2, 8, 1], [4, 4, 0],
@@ -49,13 +49,13 @@ def test_bar_heights_are_nodes_on_one_scale_and_stand_on_the_foot_of_their_row()
 def test_where_nodes_have_several_gpus_those_are_counted() -> None:
     work = held(("a", 0, 500, 1), ("a", 500, 1000, 2), gpus=4.0)
     chart = jobs.job_bars(facts("a", gpus=4.0), work, LIGHT, 0, 1000)
-    assert "bar height = GPUs held (tallest 8)" in chart.figure.layout.title.text
+    assert "bar height = GPUs allocated (tallest 8)" in chart.figure.layout.title.text
 
 
 def test_jobs_on_whole_nodes_of_several_gpus_are_told_in_nodes() -> None:
     work = held(("a", 0, 500, 1), ("a", 500, 1000, 2), gpus=8.0)
     chart = jobs.job_bars(facts("a", gpus=8.0), work, LIGHT, 0, 1000, node_gpus=8.0)
-    assert chart.figure.layout.title.text == "1 job: waiting, running, bar height = nodes held (tallest 2)"
+    assert chart.figure.layout.title.text == "1 job: waiting, running, bar height = nodes allocated (tallest 2)"
     assert trace(chart, "nodes held").text.tolist() == ["1", "2"]
     assert trace(chart, "running").width.tolist() == pytest.approx([0.45, 0.9])
     assert chart.alt.endswith("They hold 1 to 2 nodes and change 1 time.")
@@ -92,7 +92,7 @@ def test_the_request_is_outlined_and_none_is_drawn_where_machines_are_rented() -
     rented = jobs.job_bars(facts("a"), work, LIGHT, 0, 1000, machines=("K80",))
     for chart in (low, rented):
         assert "requested width" not in [trace.name for trace in chart.figure.data]
-    assert "GPUs held" in rented.figure.layout.title.text
+    assert "GPUs allocated" in rented.figure.layout.title.text
 
 
 def test_a_width_fixed_at_the_start_is_drawn_when_it_is_not_the_one_asked_for() -> None:

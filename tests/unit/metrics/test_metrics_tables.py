@@ -208,9 +208,10 @@ def test_story_of_a_job_that_waited(facts):
         ("waited", 55, 60, ()),
         ("ran", 60, 110, (0, 1)),
     ]
-    assert timeline.holders.job_ids == ("a", "b")
+    assert {name for name, _ in timeline.blockers.named} == {"a", "b"}
     assert timeline.sentence == (
-        "waited 10 s, mostly because its 2 GPUs were held by jobs a, b (users ann, bob); ran 50 s on n0, n1; "
+        "waited 10 s, mainly because too few GPUs were free: jobs a (4 GPUs) and b (4 GPUs) used n0 and n1; "
+        "ran 50 s on n0, n1; "
         "cost $0.07."
     )
 
@@ -224,7 +225,8 @@ def test_story_of_a_job_that_was_stopped_and_late(facts):
     ]
     assert (timeline.paused_s, timeline.restarts, timeline.late_s) == (50, 1, 70)
     assert timeline.sentence == (
-        "started at once; ran 1 min 50 s on n1; paused 1 time, 50 s in all; 1 min 10 s late; cost $0.11."
+        "started at once; ran 1 min 50 s on n1; paused 1 time, 50 s in all, for job c (2 GPUs); 1 min 10 s late; "
+        "cost $0.11."
     )
 
 
@@ -244,21 +246,25 @@ def test_a_wait_without_record_says_so_and_guesses_nothing(facts):
     assert timeline.sentence.startswith("waited 10 s (reason not recorded by this policy); ran")
 
 
-def test_only_three_holders_are_named():
+def test_of_many_jobs_on_its_gpus_those_are_named_that_had_most():
     jobs = Workload.from_columns({"job_id": [*"abcdef"], "submit_s": [0.0] * 5 + [1.0], "work": [9.0] * 6})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=5), count=2),))
     pieces = [Ran(row, 0, 9, {0: 1}) for row in range(4)] + [Ran(4, 0, 9, {1: 1}), Ran(5, 9, 18, {0: 1})]
     facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
     sentence = story_of(facts, "f").sentence
-    assert sentence == "waited 8 s because its GPU was held by jobs a, b, c and 1 more; ran 9 s on n0."
+    assert sentence == (
+        "waited 8 s because too few GPUs were free: jobs a (1 GPU), b (1 GPU) and 2 more used n0; ran 9 s on n0."
+    )
 
 
-def test_holders_that_went_before_the_job_could_start_held_only_at_first():
+def test_jobs_are_named_by_how_long_they_had_the_gpus():
     jobs = Workload.from_columns({"job_id": [*"abc"], "submit_s": [0.0, 0.0, 1.0], "work": [5.0] * 3})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
     pieces = [Ran(0, 0, 5, {0: 1}), Ran(1, 5, 10, {0: 1}), Ran(2, 10, 15, {0: 1})]
     facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces, waits=[(2, 1.0, WaitReason.NO_ROOM)]))
-    assert story_of(facts, "c").sentence == "waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
+    assert story_of(facts, "c").sentence == (
+        "waited 9 s because too few GPUs were free: jobs b (1 GPU) and a (1 GPU) used n0; ran 5 s on n0."
+    )
 
 
 def test_story_of_a_job_that_changes_its_width_says_between_which():
