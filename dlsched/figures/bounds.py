@@ -1,4 +1,4 @@
-"""Numbers beside their proven bounds: all of one run, and one number of several runs."""
+"""A number of several runs beside its proven bound."""
 
 from __future__ import annotations
 
@@ -16,62 +16,8 @@ from dlsched.metrics.limits import Limit, Limited, LimitedRun, common_bound
 from dlsched.wording.certainty import value_words
 from dlsched.wording.formats import cut, show
 
-ROW_PX = 64
 HALF_LINE = 0.24
 """How far a bound's line reaches above and below the middle of its row."""
-
-
-def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
-    """Return a bar per number, the bound as a line across it; each row is scaled to the larger of the two."""
-    largest = np.array([max(one.value, one.bound) for one in found])
-    values = 100 * np.array([one.value for one in found]) / largest
-    bounds = 100 * np.array([one.bound for one in found]) / largest
-    rows = list(range(len(found)))
-    words_of = [
-        [one.limit.kpi.label, one.limit.kpi.show(one.value),
-         f"{'upper' if one.limit.most else 'lower'} bound {one.limit.kpi.show(one.bound)}", one.short]
-        for one in found
-    ]  # fmt: skip
-    figure = go.Figure()
-    figure.add_bar(
-        x=values,
-        y=rows,
-        orientation="h",
-        width=0.36,
-        name="this run",
-        showlegend=True,
-        marker={"color": theme.marks[0]},
-        customdata=words_of,
-        hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}; %{customdata[2]}"
-        "<br>%{customdata[3]}<extra></extra>",
-    )
-    _add_lines(figure, theme, bounds.tolist(), name="bound that no policy can beat")
-    framed(
-        figure,
-        theme,
-        title="Numbers and their proven bounds",
-        x="Number and bound, as a share of the larger (%)",
-        y="Number",
-        height=120 + ROW_PX * len(found),
-    )
-    named_rows(figure, [words[0] for words in words_of])
-    for row, words in zip(rows, words_of, strict=True):
-        figure.add_annotation(
-            x=0, y=row, yshift=26, xanchor="left", showarrow=False, font={"size": 13, "color": theme.ink},
-            text=f"{words[1]}; {words[2]}; {words[3]}",
-        )  # fmt: skip
-    figure.update_xaxes(range=[0, 104])
-    sentences = [f"{words[0]} {words[1]}, {words[2]}, {words[3]}" for words in words_of]
-    table = pd.DataFrame(
-        {
-            "number": [words[0] for words in words_of],
-            "value": [one.limit.kpi.show(one.value, exact=True) for one in found],
-            "bound": [one.limit.kpi.show(one.bound, exact=True) for one in found],
-            "kind": ["upper bound" if one.limit.most else "lower bound" for one in found],
-            "could be better by, %": [100 * one.left for one in found],
-        }
-    )
-    return Chart(figure, "; ".join(sentences) + ".", table)
 
 
 def runs_and_bound(

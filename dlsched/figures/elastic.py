@@ -106,7 +106,7 @@ def add_numbers(
                 for up, tint in zip(above[is_told], tints[is_told], strict=True)
             ],
         },
-        name=f"{scale.unit} held",
+        name=f"{scale.unit} allocated",
         showlegend=False,
         hoverinfo="skip",
     )
@@ -149,7 +149,7 @@ def add_requests(
         y=np.column_stack([low, high, high, low, gap])[is_seen].ravel(),
         mode="lines",
         line={"color": theme.ink, "width": 1, "dash": "dash"},
-        name="requested width",
+        name="GPUs requested",
         hoverinfo="skip",
     )
 
@@ -162,9 +162,9 @@ def width_table(jobs: pd.DataFrame, pieces: pd.DataFrame, scale: Scale) -> pd.Da
     widths = pieces.groupby("job_id")["gpus"]
     return pd.DataFrame(
         {
-            f"fewest {scale.unit} held": widths.min().reindex([*place]).to_numpy() / scale.unit_gpus,
-            f"most {scale.unit} held": widths.max().reindex([*place]).to_numpy() / scale.unit_gpus,
-            "changes of width": turns.reindex([*place], fill_value=0).to_numpy(),
+            f"fewest {scale.unit} allocated": widths.min().reindex([*place]).to_numpy() / scale.unit_gpus,
+            f"most {scale.unit} allocated": widths.max().reindex([*place]).to_numpy() / scale.unit_gpus,
+            "changes of GPU count": turns.reindex([*place], fill_value=0).to_numpy(),
         }
     )
 
@@ -172,8 +172,8 @@ def width_table(jobs: pd.DataFrame, pieces: pd.DataFrame, scale: Scale) -> pd.Da
 def with_widths(chart: Chart, jobs: pd.DataFrame, pieces: pd.DataFrame, scale: Scale) -> Chart:
     """Return a chart of job rows whose table and text alternative tell the widths too."""
     widths = width_table(jobs, pieces, scale)
-    turns = int(widths["changes of width"].sum())
+    turns = int(widths["changes of GPU count"].sum())
     least, most = scale.words(float(column(pieces, "gpus").min())), scale.words(scale.widest)
-    words = f"They hold {least} to {most} {scale.unit} and change {amount(turns, 'time')}."
+    words = f"They have {least} to {most} {scale.unit} and change {amount(turns, 'time')}."
     table = pd.concat([chart.table, widths], axis=1)
     return Chart(chart.figure, f"{chart.alt} {words}", table)

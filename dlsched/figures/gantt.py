@@ -370,5 +370,5 @@ def window_alt(
         at = f" at {clock.moment(waiting_max_at_s)}"
         parts.append(f"longest queue {amount(waiting_max, 'job')}{at}" if waiting_max else "no job waits")
     if late:
-        parts.append(f"{amount(late, 'job')} past due" + (f", worst {cut(worst)}" if worst else ""))
+        parts.append(f"{amount(late, 'late job')}" + (f", worst {cut(worst)}" if worst else ""))
     return f"{window}: " + "; ".join(parts) + "."

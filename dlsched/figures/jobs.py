@@ -51,6 +51,8 @@ NOT_RECORDED = "not_recorded"
 TIMELINE_PX = 120
 ELASTIC_PX = 1800
 WAIT_HEIGHT = 0.5
+IDLE_SHARE = 0.14
+"""Height of the strip that says why a job waits, as a share of its GPUs."""
 HATCH: Mapping[str, str] = {
     NOT_RECORDED: "",
     "no_room": "/",
@@ -277,7 +279,7 @@ def job_timeline(
     machines: Sequence[str] | None = None,
     clock: Clock = DAYS,
 ) -> Chart:
-    """Return one job's story: waiting (hatched by reason), running (height = GPUs held), stopped, due line, end.
+    """Return one job's story: waiting (a strip below 0), running (height = GPUs allocated), stopped, due line, end.
 
     Parameters
     ----------
@@ -303,7 +305,7 @@ def job_timeline(
     asked = float(job["gpus"]) if machines is None or held_gpus == 0 else held_gpus
     tall = max(held_gpus, asked, 1e-9)
     figure = go.Figure()
-    _add_idle(figure, theme, axis, spans, asked or tall)
+    _add_idle(figure, theme, axis, spans, tall)
     _add_running(figure, theme, axis, spans, str(job["job_id"]), due, tall, machines)
     ran = spans["what"] == "running"
     waited = float((column(spans, "to_s") - column(spans, "from_s"))[~ran].sum())
@@ -311,8 +313,9 @@ def job_timeline(
     late = f", {duration(end - due)} late" if end > due else ""
     finding = f"waited {duration(waited)}, ran {duration(held)}{late}"
     title = f"{plain(job['job_id'])}: {finding}"
-    framed(figure, theme, title=title, x=axis, y=f"{unit} held", height=280)
-    figure.update_yaxes(range=[0, 1.3 * tall])
+    framed(figure, theme, title=title, x=axis, y=f"{unit} allocated", height=280)
+    # The strip below 0 says when it waited: no GPUs were allocated then.
+    figure.update_yaxes(range=[-1.5 * IDLE_SHARE * tall, 1.3 * tall], tickvals=_ticks(tall), zeroline=True)
     figure.update_layout(barmode="overlay")
     if not np.isnan(due):
         is_right = due > (axis.from_s + axis.to_s) / 2
@@ -340,8 +343,16 @@ def _story(spans: pd.DataFrame, clock: Clock) -> pd.DataFrame:
     return with_dates(table, clock, {"from, s": "from", "to, s": "to"})
 
 
-def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFrame, height: float) -> None:
-    """Add the stretches without GPUs, one legend entry per reason, hatched differently."""
+def _ticks(tall: float) -> list[float]:
+    """Return a few whole numbers of GPUs up to ``tall``."""
+    if tall < 1:
+        return [0.0, tall]
+    step = max(round(tall / 4), 1)
+    return [float(at) for at in range(0, int(tall) + 1, step)]
+
+
+def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFrame, tall: float) -> None:
+    """Add the stretches without GPUs as a strip below 0, one legend entry per reason, hatched differently."""
     for (what, reason), part in spans[spans["what"] != "running"].groupby(["what", "reason"], sort=False):
         start, end = column(part, "from_s"), column(part, "to_s")
         text = REASONS.get(str(reason), "reason not known")
@@ -352,8 +363,8 @@ def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFra
             axis,
             start,
             end,
-            np.full(len(part), height / 2),
-            height,
+            np.full(len(part), -0.8 * IDLE_SHARE * tall),
+            IDLE_SHARE * tall,
             name=words,
             marker=look,
             customdata=[[duration(length)] for length in end - start],

@@ -187,9 +187,9 @@ def _plan_words(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
     but = f" {amount(unlike, 'job')} got another number than was decided." if unlike else ""
     other = sum(a != b for a, b in zip(one.first, one.greedy, strict=True))
     return (
-        f"{amount(sum(one.held), unit)} held by {amount(sum(held > 0 for held in one.held), 'job')} before; the plan "
-        f"gives {amount(sum(one.first), unit)} to {amount(sum(w > 0 for w in one.first), 'job')} in step 1, greedy "
-        f"{amount(sum(one.greedy), unit)} to {amount(sum(w > 0 for w in one.greedy), 'job')}. "
+        f"{amount(sum(one.held), unit)} allocated to {amount(sum(held > 0 for held in one.held), 'job')} before; "
+        f"the plan gives {amount(sum(one.first), unit)} to {amount(sum(w > 0 for w in one.first), 'job')} in step 1, "
+        f"greedy {amount(sum(one.greedy), unit)} to {amount(sum(w > 0 for w in one.greedy), 'job')}. "
         f"{amount(changed, 'job')} changed now; step 1 and greedy differ for {amount(other, 'job')}.{but}"
     )
 
@@ -266,15 +266,15 @@ def widths_over_time(
             x=axis.at(times), y=held, stackgroup="held", name=name, mode="lines",
             line={"width": 1, "color": theme.ground, "shape": "hv"}, fillcolor=shade,
             fillpattern=area_hatch(place, shade, theme.ink),
-            hovertemplate=f"%{{y:.0f}} {unit}s held by jobs {name}<extra></extra>",
+            hovertemplate=f"%{{y:.0f}} {unit}s allocated to jobs {name}<extra></extra>",
         )  # fmt: skip
         table[name] = held
     length_s = (each["end_s"] - each["start_s"]) * each["workers"]
     mean = {width: float(length_s[each["workers"] == width].sum()) / max(end - begin, 1e-9) for width in widths}
     top = max(mean, key=lambda width: mean[width])
     of_all = "" if capacity is None else f" of {capacity:,}"
-    title = f"Most {unit}s are held by jobs on {amount(top, unit)}: {number(mean[top])}{of_all} on average"
-    framed(figure, theme, title=title, x=axis, y=f"{unit.capitalize()}s held")
+    title = f"Most {unit}s go to jobs on {amount(top, unit)}: {number(mean[top])}{of_all} on average"
+    framed(figure, theme, title=title, x=axis, y=f"{unit.capitalize()}s allocated")
     highest = float(table.iloc[:, 1:].sum(axis=1).max()) if capacity is None else float(capacity)
     figure.update_yaxes(range=[0, 1.22 * highest])
     figure.update_layout(legend_traceorder="normal")
@@ -282,5 +282,5 @@ def widths_over_time(
         reference_line(figure, theme, text=f"all {capacity:,}", y=highest)
     reference_line(figure, theme, text="this decision", x=axis.place(now_s), before=now_s > (begin + end) / 2)
     held_by = ", ".join(f"{number(mean[width])} by jobs on {amount(width, unit)}" for width in widths)
-    alt = f"{unit.capitalize()}s held{of_all}, mean over the run: {held_by}."
+    alt = f"{unit.capitalize()}s allocated{of_all}, mean over the run: {held_by}."
     return Chart(figure, alt, table)

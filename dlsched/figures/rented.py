@@ -19,6 +19,8 @@ from dlsched.wording.formats import amount, cut, duration, money, number, share
 AREA_BINS = 400
 MOST_TYPES = 12
 MOST_JOBS = 15
+LETTER_PX, NARROW_PX, MOST_TAKEN = 7.5, 460, 0.75
+"""Width of a letter, of the plot of a chart in half a page, and the share of it that labels may take."""
 SHADES = ("", "/", ".", "x", "\\", "-", "|", "+")
 
 
@@ -93,10 +95,16 @@ def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = (
            height=int(np.clip(130 + 26 * len(dearest), 190, 420)))  # fmt: skip
     named_rows(figure, [f"{plain(name, 22)}" for name in dearest["vm_type"]])
     figure.update_layout(barmode="overlay")
-    figure.update_xaxes(range=top_of(cost, room=0.75))
+    figure.update_xaxes(range=[0, _room_for(texts, float(np.nanmax(cost, initial=0.0)))])
     first = f"; most for {cut(dearest['vm_type'].iloc[0])} with {money(float(cost[0]))}" if len(dearest) else ""
-    idle = f"; {number(max(hours - held, 0.0))} GPU-hours were paid for and not held" if hours else ""
+    idle = f"; {number(max(hours - held, 0.0))} GPU-hours were paid for but not allocated" if hours else ""
     return Chart(figure, f"{finding}{first}{idle}.", _machine_table(machines))
+
+
+def _room_for(labels: Sequence[str], largest: float) -> float:
+    """Return where an axis from 0 ends so that labels beside the bars are not cut where charts are narrow."""
+    taken = min(LETTER_PX * max((len(label) for label in labels), default=0) / NARROW_PX, MOST_TAKEN)
+    return (largest or 1.0) / (1 - taken)
 
 
 def _label(row: pd.Series) -> str:
@@ -105,7 +113,7 @@ def _label(row: pd.Series) -> str:
 
 
 def _hover(row: pd.Series) -> str:
-    idle = f", {share(1 - row['gpu_hours_held'] / row['gpu_hours'])} of them not held" if row["gpu_hours"] else ""
+    idle = f", {share(1 - row['gpu_hours_held'] / row['gpu_hours'])} of them not allocated" if row["gpu_hours"] else ""
     size = f"{row['gpus']:g} {plain(row['gpu_type'])}" if row["gpus"] else "no GPU"
     return (
         f"{size}, opened {amount(int(row['stays']), 'time')} for {duration(HOUR_S * row['hours'])} in all<br>"
@@ -122,8 +130,8 @@ def _machine_table(machines: pd.DataFrame) -> pd.DataFrame:
             "times opened": machines["stays"],
             "hours": machines["hours"].round(3),
             "GPU-hours": machines["gpu_hours"].round(3),
-            "GPU-hours held by jobs": machines["gpu_hours_held"].round(3),
-            "GPU-hours not held": (machines["gpu_hours"] - machines["gpu_hours_held"]).clip(lower=0.0).round(3),
+            "GPU-hours allocated": machines["gpu_hours_held"].round(3),
+            "GPU-hours not allocated": (machines["gpu_hours"] - machines["gpu_hours_held"]).clip(lower=0.0).round(3),
             "cost, $": machines["cost"],
         }
     )
@@ -162,7 +170,7 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     total = float(values.sum())
     part = ""
     if len(late) > len(dearest) and total:
-        part = f", the first {len(dearest)} carry {share(float(top.sum()) / total)}"
+        part = f", the first {len(dearest)} account for {share(float(top.sum()) / total)}"
     costs = "costs" if len(late) == 1 else "cost"
     finding = (
         f"{amount(len(late), 'late job')} {costs} {said(total)}" if weighed else f"{amount(len(late), 'late job')}"
@@ -176,6 +184,6 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     if weighed:
         usd_per_h = np.divide(values, hours, out=np.zeros(len(late)), where=hours > 0)
         columns |= {"weight, $/h": usd_per_h.round(4), "cost of lateness, $": values}
-    worst = f"; the dearest is {cut(dearest['job_id'].iloc[0])} with {said(float(top[0]))}" if weighed else (
+    worst = f"; the most expensive is {cut(dearest['job_id'].iloc[0])} with {said(float(top[0]))}" if weighed else (
         f"; the latest is {cut(dearest['job_id'].iloc[0])} with {said(float(top[0]))}")  # fmt: skip
     return Chart(figure, f"{title}{worst}.", pd.DataFrame(columns))

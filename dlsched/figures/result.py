@@ -1,4 +1,4 @@
-"""Charts of one run: GPUs held and queue, money, tardiness and utility over time, where the money went."""
+"""Charts of one run: GPUs allocated and queue, money, tardiness and utility over time, where the money went."""
 
 from __future__ import annotations
 
@@ -32,18 +32,20 @@ def held_and_queue(
     rented: bool = False,
     clock: Clock = DAYS,
 ) -> Chart:
-    """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.tables.series_of.
+    """Return GPUs allocated against those available, and below it the jobs waiting.
+
+    ``series`` as metrics.tables.series_of.
 
     ``held_share``: the run's allocation ratio; without it, it is estimated from the thinned series. ``rented``: what is
     there is what the policy rents, so the line moves.
     """
-    capacity, what = ("GPUs rented", "rented GPU time") if rented else ("GPUs there", "GPU time")
+    capacity, what = ("GPUs rented", "rented GPU time") if rented else ("GPUs available", "GPU time")
     time_s, held, there, waiting = (column(series, name) for name in ("time_s", "gpus_held", "gpus_up", "waiting"))
     axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]), clock)
     keep = thin(time_s, [held, there, waiting], MOST_POINTS)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09, row_heights=[0.58, 0.42])
     lines = (
-        ("GPUs held", held, {"color": theme.marks[0], "width": 1}, "tozeroy", 1),
+        ("GPUs allocated", held, {"color": theme.marks[0], "width": 1}, "tozeroy", 1),
         (capacity, there, {"color": theme.ink, "width": 1.5, "dash": "dash"}, None, 1),
         ("jobs waiting", waiting, {"color": theme.marks[TEAL], "width": 1.5}, None, 2),
     )
@@ -65,18 +67,20 @@ def held_and_queue(
     used = estimate if held_share is None else held_share
     worst = int(np.argmax(waiting))
     queue = f"{amount(int(waiting[worst]), 'job')} waiting at {clock.moment(float(time_s[worst]))}"
-    framed(figure, theme, title=f"{share(used)} of the {what} held; at most {queue}", x="", y="", height=380)
+    framed(figure, theme, title=f"{share(used)} of the {what} allocated; at most {queue}", x="", y="", height=380)
     figure.update_xaxes(title_text=axis.title, row=2, col=1)
     figure.update_xaxes(**axis.look)
     figure.update_yaxes(title_text="GPUs", row=1, col=1, range=top_of(np.concatenate([held, there])))
     figure.update_yaxes(title_text="Jobs waiting", row=2, col=1, range=top_of(waiting))
     figure.update_layout(hovermode="x")
-    table = pd.DataFrame({"time, s": time_s, "GPUs held": held, capacity: there, "jobs waiting": waiting})
+    table = pd.DataFrame({"time, s": time_s, "GPUs allocated": held, capacity: there, "jobs waiting": waiting})
     table = with_dates(table, clock, {"time, s": "time"})
     if rented:
-        words = f"{share(used)} of the rented GPU time is held; at most {amount(int(there.max()), 'GPU')} are rented"
+        words = (
+            f"{share(used)} of the rented GPU time is allocated; at most {amount(int(there.max()), 'GPU')} are rented"
+        )
         return Chart(figure, f"{words}; at most {queue}.", table)
-    return Chart(figure, f"{share(used)} of the GPU time that was there is held; at most {queue}.", table)
+    return Chart(figure, f"{share(used)} of the available GPU time is allocated; at most {queue}.", table)
 
 
 def over_time(series: pd.DataFrame, quantity: str, theme: Theme, clock: Clock = DAYS) -> Chart:
@@ -105,32 +109,35 @@ def over_time(series: pd.DataFrame, quantity: str, theme: Theme, clock: Clock = 
 
 WASTED = ("Restarts and lost work", "Spare GPUs on busy machines", "Paid but idle")
 LATE = ("Lateness", "Rejections")
-"""Parts of the cost by name: what was paid for and not used, and what is no bill at all."""
+"""Parts of the cost by name: what was paid for and not used, and what is weighed in $ but paid to nobody."""
 
 
 def _look(label: str, theme: Theme) -> tuple[str, str]:
-    """Return colour and hatching of a part: useful work plain, waste hatched and weak, lateness as everywhere."""
-    if label in LATE:
-        return theme.late, "/"
+    """Return colour and hatching of a part of the bill: useful work plain, waste hatched and weak."""
     return (theme.tint, ".") if label in WASTED else (theme.marks[0], "")
 
 
 def cost_waterfall(parts: Mapping[str, float], theme: Theme) -> Chart:
-    """Return where the total cost comes from; ``parts`` label -> dollars in drawing order."""
-    labels, values = list(parts), np.array(list(parts.values()), dtype=float)
-    total = float(values.sum())
-    named = [plain(label, 24) for label in labels]
-    ends = np.cumsum(values)
+    """Return what the bill is made of, step by step, and apart from it what is weighed in $ but not paid.
+
+    ``parts`` label -> dollars in drawing order; those of :data:`LATE` are no bill.
+    """
+    bill = {label: value for label, value in parts.items() if label not in LATE}
+    weighed = {f"{label} (not paid)": value for label, value in parts.items() if label in LATE}
+    paid = float(sum(bill.values()))
+    labels, values = [*bill, "Machine cost", *weighed], np.array([*bill.values(), paid, *weighed.values()])
+    ends = np.cumsum([*bill.values()])
+    base = [*(ends - [*bill.values()]), 0.0, *(0.0 for _ in weighed)]
+    looks = [*(_look(label, theme) for label in bill), (theme.other, ""), *((theme.late, "/") for _ in weighed)]
     figure = go.Figure()
-    looks = [_look(label, theme) for label in labels]
     figure.add_bar(
-        x=[*named, "Total"],
-        y=[*values, total],
-        base=[*(ends - values), 0.0],
+        x=[plain(label, 40) for label in labels],
+        y=values,
+        base=base,
         marker={
-            "color": [*(look[0] for look in looks), theme.other],
+            "color": [look[0] for look in looks],
             "pattern": {
-                "shape": [*(look[1] for look in looks), ""],
+                "shape": [look[1] for look in looks],
                 "fillmode": "overlay",
                 "fgcolor": theme.ink,
                 "fgopacity": 0.5,
@@ -140,18 +147,31 @@ def cost_waterfall(parts: Mapping[str, float], theme: Theme) -> Chart:
         },
         showlegend=False,
         hovertemplate="%{x}: %{text}<extra></extra>",
-        **end_labels([money(value) for value in [*values, total]], theme),
+        **end_labels([money(value) for value in values], theme),
     )
     for place, end in enumerate(ends):  # from bar to bar
         line = {"color": theme.muted, "width": 1}
         figure.add_shape(type="line", x0=place, x1=place + 1, y0=float(end), y1=float(end), line=line, layer="below")
-    framed(figure, theme, title=f"Where {money(total)} goes", x="Part of the total", y="Cost ($)", height=320)
+    if weighed:
+        edge = {"color": theme.grid, "width": 2, "dash": "dot"}
+        figure.add_vline(x=len(bill) + 0.5, line=edge)
+    late = f"; lateness weighs {money(sum(weighed.values()))}, which is not paid" if weighed else ""
+    framed(
+        figure,
+        theme,
+        title=f"Machine cost {money(paid)}, by what it paid for{late}",
+        x="Part of the total",
+        y="Cost ($)",
+        height=320,
+    )
     figure.update_xaxes(type="category", showgrid=False)
-    figure.update_yaxes(range=top_of(np.append(np.cumsum(values), total), room=0.18))
-    most = int(np.argmax(values)) if len(values) else 0
-    largest = f"; the largest part is {cut(labels[most])} with {money(float(values[most]))}" if labels else ""
-    table = pd.DataFrame({"part": [*labels, "Total"], "cost, $": [*values, total]})
-    return Chart(figure, f"The total is {money(total)}{largest}.", table)
+    figure.update_yaxes(range=top_of(np.array([paid, *values]), room=0.18))
+    most = max(bill, key=lambda label: bill[label], default="")
+    largest = f"; the largest part is {cut(most).lower()} with {money(bill[most])}" if most else ""
+    table = pd.DataFrame(
+        {"part": labels, "cost, $": values, "paid": [*(True for _ in bill), True, *(False for _ in weighed)]}
+    )
+    return Chart(figure, f"Machines cost {money(paid)}{largest}{late}.", table)
 
 
 def group_bars(groups: pd.Series, theme: Theme, *, title: str, x: str, y: str, unit: str = "") -> Chart:

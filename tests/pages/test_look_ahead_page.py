@@ -117,7 +117,7 @@ def test_both_views_of_the_whole_run_open(saved: dict[str, str], runner: Runner,
     assert "CPU time of 55 decisions" in said(app)
     app = app.segmented_control(key="look-at").set_value("widths").run()
     assert not app.exception
-    assert "Nodes held of 6, mean over the run" in said(app)
+    assert "Nodes allocated of 6, mean over the run" in said(app)
 
 
 def test_an_odd_decision_in_the_link_becomes_the_nearest_or_the_largest_change(

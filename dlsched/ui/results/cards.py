@@ -26,21 +26,28 @@ div:has(>[data-testid=stMetricDelta]){flex-wrap:wrap}
 
 
 def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
-    """Return the four cards that suit the data.
+    """Return the cards that suit the data: wait, lateness, cost and use of the GPUs.
 
-    Without due dates utility, else slowdown; without prices what was used of what was reserved, else GPUs held; with
-    pauses the total waiting, where GPU counts change the turnaround time. ``money_first``: what the policy spent comes
-    first, and its parts, where machines are rented by the policy.
+    Without due dates utility, else slowdown; without prices what was used of what was reserved, where that is known;
+    with pauses total waiting, with changed widths turnaround time. How many jobs completed is a card where not all did.
+    ``money_first``: what the policy spent comes first, and its parts, where machines are rented by the policy.
     """
     if money_first and metrics.get("total_cost") is not None:
         second = "late_share" if metrics.get("late_share") is not None else "wait_p95"
-        return ["total_cost", "vm_cost", second, "completed"]
+        return ["total_cost", "vm_cost", second, "allocation_ratio", *_not_all(metrics)]
     wait = "not_running_p95" if metrics.get("preemptions") else "wait_p95"
     if metrics.get("other_width_share"):
         wait = "jct_mean"
     late = _first_known(metrics, "late_share", "utility_total", "slowdown_mean")
-    cost = _first_known(metrics, "total_cost", "used_of_reserved", "allocation_ratio")
-    return [wait, late, cost, "completed"]
+    cost = _first_known(metrics, "total_cost", "used_of_reserved")
+    paid = [cost] if metrics.get(cost) is not None else []
+    return [wait, late, *paid, "allocation_ratio", *_not_all(metrics)]
+
+
+def _not_all(metrics: Metrics) -> list[str]:
+    """Return the card of completed jobs where it says something: not all of them completed."""
+    is_all = metrics.get("completed") is not None and metrics.get("completed") == metrics.get("jobs")
+    return [] if is_all else ["completed"]
 
 
 def _first_known(metrics: Metrics, *keys: str) -> str:

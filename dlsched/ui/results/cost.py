@@ -32,7 +32,7 @@ def cost_part(run_id: str, scenario: Scenario) -> None:
     metrics, jobs = loaders.metrics(run_id), loaders.jobs(run_id)
     theme = charts.page_theme()
     if metrics.get("vm_cost") is None:
-        st.info("No price is set for this cluster, so there is no cost. Set prices on the page Cluster and run again.")
+        st.info("No price is set for this cluster, so there is no cost. Set prices on Prices or Cluster and run again.")
     else:
         charts.show(result.cost_waterfall(cost_parts(metrics), theme), "waterfall", caption=True)
         _limits(run_id, metrics)
@@ -72,15 +72,17 @@ def _limits(run_id: str, metrics: Metrics) -> None:
 
 
 def idle_words(metrics: Metrics) -> str:
-    """Return "120 GPU-hours were paid for and not held, 4.1% of those rented: $60 for ... and $12 for ..."."""
+    """Return "120 GPU-hours were paid for but not allocated, 4.1% of those rented: $60 for ... and $12 for ..."."""
     hours, idle, spare = (float(metrics.get(key) or 0) for key in ("gpu_hours_idle", "idle_cost", "spare_cost"))
     if hours < 0.005 and idle < 0.005:
-        return "no GPU-hour was paid for without a job holding it"
+        return "every GPU-hour that was paid for was allocated to a job"
     paid = hours + float(metrics.get("gpu_hours_held") or 0)
     part = f", {share(hours / paid)} of all" if paid > 0 else ""
     words = ((idle, "machines without a job"), (spare, "spare GPUs beside jobs"))
     costs = [f"{money(usd)} for {what}" for usd, what in words if usd >= 0.005]
-    return f"{number(hours)} GPU-hours were paid for and not held{part}" + (f": {' and '.join(costs)}" if costs else "")
+    return f"{number(hours)} GPU-hours were paid for but not allocated{part}" + (
+        f": {' and '.join(costs)}" if costs else ""
+    )
 
 
 def futures_words(run_id: str) -> str:
@@ -92,9 +94,9 @@ def futures_words(run_id: str) -> str:
         return ""
     if numbers.basis.is_recorded:
         around, note = range_words("usd", total.low, total.high), range_note(numbers.basis, numbers.count)
-        return f"this is the recorded month; the total is {around} {note}" if around else ""
+        return f"this is the recorded month; the total with lateness is {around} {note}" if around else ""
     text = value_words("usd", total.value, total.low, total.high)
-    return f"this is one future; over all {numbers.count} the total is {text} on average"
+    return f"this is one future; over all {numbers.count} the total with lateness is {text} on average"
 
 
 def _machines(run_id: str, jobs: pd.DataFrame, theme: Theme) -> None:
@@ -137,7 +139,7 @@ def _late_jobs(jobs: pd.DataFrame, theme: Theme, clock: Clock) -> None:
     if late.empty:
         return
     weighed = bool(late["tardiness_usd"].notna().any())
-    order = "dearest" if weighed else "latest"
+    order = "most expensive" if weighed else "latest"
     top = late.head(MAX_LATE)
     st.subheader(f"{amount(len(late), 'late job')}, {order} first", anchor=False)
     charts.show(rented.tardiness_bars(late, theme), "tardiness", on_point=to_story)

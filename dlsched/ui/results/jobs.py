@@ -32,7 +32,7 @@ KINDS: Mapping[str, Kind] = {
     "Cost": "usd", "Cost of lateness": "usd", "Utility": "number", "GPUs": "number", "Preemptions": "count",
     "Restarts": "count",
 }  # fmt: skip
-ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", "Submission": "submit_s"}
+ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Most expensive": "cost", "Submission": "submit_s"}
 MAX_ROWS = 1000
 MAX_RUNS = 8
 CHOSEN = "job_row"
@@ -75,7 +75,7 @@ def jobs_part(run_id: str, scenario: Scenario) -> None:
     jobs = loaders.jobs(run_id)
     own = jobs[jobs["row"] == row]
     if row is None:
-        sentence("Pick a job in the table to read its story: why it waited, where it ran, what it cost.", ())
+        sentence("Pick a job in the table to see why it waited, where it ran and what it cost.", ())
     elif own.empty:
         st.warning(f"This run has {amount(len(jobs), 'job')}, none with number {count(row)}. Pick one in the table.")
     else:
@@ -107,7 +107,7 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     ):
         st.session_state["open_part"] = INSIDE
         st.rerun()
-    with st.expander(f"What happened to it, entry by entry ({count(len(timeline.spans))})"):
+    with st.expander(f"Timeline ({amount(len(timeline.spans), 'entry', 'entries')})"):
         entries = entries_of(timeline, clock, rented=rented).head(MAX_ROWS)
         st.dataframe(entries, hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(timeline.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
@@ -119,28 +119,32 @@ def facts(timeline: JobTimeline, *, rented: bool = False) -> list[tuple[str, str
     wait = ("Wait", duration(timeline.wait_s), "Submission to the first start.")
     if timeline.paused_s:
         hint = f"{duration(timeline.wait_s)} before the first start and {duration(timeline.paused_s)} in pauses."
-        wait = ("Time not running", duration((timeline.wait_s or 0.0) + timeline.paused_s), hint)
+        wait = ("Total waiting, incl. pauses", duration((timeline.wait_s or 0.0) + timeline.paused_s), hint)
     if rented and timeline.late_usd is not None:
         return [
             wait,
-            ("Late by", duration(timeline.late_s), "Time past the due time; 0 s when in time."),
+            ("Late by", duration(timeline.late_s), "Time past the due date; 0 s when on time."),
             (
                 "Machine cost",
                 money(timeline.cost),
                 "Its part of the bill of the machines it used: by GPUs in use there.",
             ),
-            ("Cost of lateness", money(timeline.late_usd), "Hours past due times its weight: a planning weight."),
+            (
+                "Cost of lateness",
+                money(timeline.late_usd),
+                "Hours late times its weight: a planning weight, not money paid.",
+            ),
         ]
     late = (
         "Late by",
         duration(timeline.late_s),
-        "Time past the due time; 0 s when in time, a dash without a due time.",
+        "Time past the due date; 0 s when on time, a dash without a due date.",
     )
     if timeline.late_s is None and timeline.utility is not None:
         late = ("Utility", number(timeline.utility), "What it is worth that the job was done then; without a unit.")
     return [
         wait,
-        ("Run", duration(timeline.run_s), "Time it held its GPUs."),
+        ("Run", duration(timeline.run_s), "Time in which it had GPUs."),
         late,
         ("Cost", money(timeline.cost), "Its part of the bill of the machines it used; a dash without prices."),
     ]
@@ -170,7 +174,7 @@ def node_ranges(nodes: Sequence[int]) -> str:
 
 
 def _under_other_runs(run_id: str, job: pd.Series) -> None:
-    """Show the same job of the same draw under the other policies."""
+    """Show the same job in the same future under the other policies."""
     info = loaders.info(run_id)
     outcomes: list[JobOutcome] = []
     for series in runs_of.series_of(session.runs_of(info.scenario_hash)):
@@ -195,16 +199,16 @@ def _table(run_id: str, chosen: int | None) -> None:
     jobs = loaders.jobs(run_id)
     st.subheader("All jobs", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        text = st.text_input("Job or user has", key="jobs-filter", width=200, help="Part of a job id or user name")
+        text = st.text_input("Search job or user", key="jobs-filter", width=200, help="Part of a job id or user name")
         status = st.multiselect("Status", sorted(jobs["status"].unique()), key="jobs-status", width=260)
         orders = [name for name, column in ORDERS.items() if jobs[column].notna().any()]
         order = st.selectbox("Sorted by", orders, key="jobs-order", width=160)
-        only_late = st.checkbox("Late only", key="jobs-late", help="Jobs that finished after their due time")
+        only_late = st.checkbox("Late only", key="jobs-late", help="Jobs that completed after their due date")
     shown = filtered(jobs, text, status, only_late)
     shown = shown.sort_values(ORDERS[order], ascending=order == "Submission", na_position="last", kind="stable")
     shown = shown.head(MAX_ROWS) if len(shown) > MAX_ROWS else shown
     hits = len(filtered(jobs, text, status, only_late))
-    st.markdown(f":gray[{count(len(shown))} of {amount(hits, 'job')} shown. Tick a row to read its story.]")
+    st.markdown(f":gray[{count(len(shown))} of {amount(hits, 'job')} shown. Tick a row to see why the job waited.]")
     view = readable(shown)
     event = st.dataframe(
         tables.in_words(view, {**KINDS, "Submitted": loaders.clock(run_id).moment}), hide_index=True,

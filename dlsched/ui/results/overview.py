@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -11,23 +12,22 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.figures import gantt, rented, result
-from dlsched.figures.bounds import bounds_of_run
-from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.limits import COST, Limited, all_limited
 from dlsched.ui.frame import charts, loaders, runs_of, session
-from dlsched.ui.frame.text import dollars
 from dlsched.ui.results.timeline import boxed, in_words, raster_of, whole_of
 from dlsched.ui.results.window import show as show_window
 from dlsched.wording.certainty import range_words
-from dlsched.wording.formats import Number, amount, count, duration
+from dlsched.wording.formats import Number, amount, capital, count, duration
 
 RENT = "rent"
 """What is rented over time, beside the quantities that grow."""
 
 
 def main_picture(run_id: str, scenario: Scenario) -> None:
-    """Show who holds the nodes over the whole run; a box opens the Gantt there."""
+    """Show how full the nodes are over the whole run; a box opens the Timeline there."""
     whole = whole_of(run_id, scenario)
     raster = raster_of(run_id, scenario, whole)
 
@@ -41,7 +41,7 @@ def main_picture(run_id: str, scenario: Scenario) -> None:
 
 
 def overview_part(run_id: str, scenario: Scenario) -> None:
-    """Show GPUs held, the queue and money over time."""
+    """Show GPUs allocated, the queue and money over time."""
     series, theme, clock = loaders.series(run_id), charts.page_theme(), loaders.clock(run_id)
     held, free = loaders.metrics(run_id).get("allocation_ratio"), scenario.cluster.free_slots
     charts.show(result.held_and_queue(series, theme, held, rented=free, clock=clock), "held", caption=True)
@@ -71,7 +71,7 @@ def numbers_part(run_id: str, scenario: Scenario) -> None:
     rows = [
         {"Section": kpi.section, "Number": kpi.label, "Value": kpi.show(told.get(key)),
          "Range": range_words(kpi.kind, estimates[key].low, estimates[key].high) if key in estimates else "",
-         "In this future, exact": kpi.show(metrics.get(key), exact=True), "Better": kpi.better,
+         "In this future": precise(kpi, metrics.get(key)), "Better": kpi.better,
          "How it is counted": kpi.tooltip, "Name in files": key}
         for key, kpi in KPIS.items()
         if key in metrics
@@ -94,12 +94,24 @@ def numbers_part(run_id: str, scenario: Scenario) -> None:
                      alt=f"{count(len(settings))} settings of this run")  # fmt: skip
 
 
+STEPS: Mapping[str, float] = {"duration": 1.0, "hours": HOUR_S / 100}
+FIGURES = 6
+
+
+def precise(kpi: KPI, value: Number) -> str:
+    """Return a number as exactly as it means something: times to a second, others with six figures."""
+    if value is None or not math.isfinite(value):
+        return kpi.show(value)
+    step = STEPS.get(kpi.kind, 0.0) if abs(value) >= MINUTE_S else 0.0
+    return kpi.show(round(value / step) * step if step else float(f"{value:.{FIGURES}g}"), exact=True)
+
+
 def _settings(run_id: str, scenario: Scenario) -> list[tuple[str, str]]:
     info = loaders.info(run_id)
     settings: dict[str, Any] = {
         "policy": info.policy,
         **{f"parameter {name}": value for name, value in info.params.items()},
-        "seed of the draw": info.seed,
+        "future (seed)": info.seed,
         **{f"price of {name}, $/h": value for name, value in info.prices.items()},
         **{f"option {name}": value for name, value in scenario.options.model_dump(mode="json").items()},
         **{f"speed {name}": value for name, value in scenario.speed.model_dump(mode="json").items()},
@@ -142,14 +154,20 @@ MOST_BADGES = 2
 
 
 def bounds_part(metrics: Mapping[str, Number]) -> None:
-    """Show the numbers with a bound beside them, how far they are from it, and what the bounds rest on."""
+    """Show the numbers that have a bound, how far they may be from it, and what the bounds rest on."""
     st.subheader("Bounds", anchor=False)
     limited = all_limited(metrics)
     if not limited:
-        st.markdown(":gray[No number of this run has a useful bound.]")
+        st.markdown(":gray[No number of this run has a bound.]")
         return
-    charts.show(bounds_of_run(limited, charts.page_theme()), "bounds")
-    st.markdown(dollars("\n".join(f"- {one.limit.kpi.label} {one.words} (proven limit)." for one in limited)))
+    rows = [
+        {"Number": one.limit.kpi.label, "This run": one.limit.kpi.show(one.value),
+         "Bound": f"{'at most' if one.limit.most else 'at least'} {one.limit.kpi.show(one.bound)}",
+         "What it says": capital(f"{one.words}.")}
+        for one in limited
+    ]  # fmt: skip
+    told = "; ".join(f"{one.limit.kpi.label} {one.words}" for one in limited)
+    charts.table(pd.DataFrame(rows), "bounds", f"{told}.")
     left_out = int(metrics.get("jobs") or 0) - int(metrics.get("completed") or 0)
     jobs = ""
     if left_out:

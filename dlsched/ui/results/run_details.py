@@ -35,7 +35,7 @@ PARTS: dict[str, Callable[[str, Scenario], None]] = {
     "Numbers": overview.numbers_part,
 }
 """Parts of every run; a run whose policy has a view into its decisions has Inside too."""
-OWN_SENTENCE = ("Jobs", INSIDE)
+OWN_SENTENCE = ("Timeline", "Jobs", INSIDE)
 """Parts that answer a question of their own, and say it themselves."""
 
 
@@ -80,7 +80,7 @@ def run_details_page() -> None:
         _certainty(run)
         if part == "Overview":
             overview.main_picture(run.info.run_id, run.scenario)
-        _badges(run, warnings)
+            _badges(run, warnings)
     with parts.mistakes_shown():
         PARTS[part](run.info.run_id, run.scenario)
     if part not in OWN_SENTENCE and run.numbers.futures is not None:
@@ -156,7 +156,7 @@ def _switch(run: _Opened) -> None:
                 seed = run.info.seed if run.info.seed in wanted.seeds else wanted.seeds[0]
                 session.look_at_run(wanted.run_of(seed))
                 if inside.part_of(wanted.policy) is None and st.session_state.get("part") == INSIDE:
-                    st.session_state["open_part"] = "Overview"
+                    st.session_state["part"] = "Overview"
                 for name in ("decision", "interval"):  # of the run that is left
                     st.query_params.pop(name, None)
                 st.rerun()

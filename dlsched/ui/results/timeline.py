@@ -16,13 +16,16 @@ from dlsched.figures import jobs as job_rows
 from dlsched.figures.base import TimeAxis
 from dlsched.figures.leases import machines_in_words
 from dlsched.figures.raster import Raster, node_raster
+from dlsched.policies.registry import find
 from dlsched.ui.frame import charts, loaders
+from dlsched.ui.frame.parts import sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.results import jobs as jobs_part
 from dlsched.ui.results import window
 from dlsched.ui.results.window import Window
+from dlsched.ui.scenario import trust
 from dlsched.wording.clock import Clock
-from dlsched.wording.formats import amount, count, duration, number
+from dlsched.wording.formats import amount, count, duration, number, share
 from dlsched.wording.typed import NotRead
 
 COLOURS = {"state": "State", "job_class": "Class", "user": "User", "group": "Group",
@@ -106,6 +109,9 @@ def timeline_part(run_id: str, scenario: Scenario) -> None:
     whole = whole_of(run_id, scenario)
     shown = window.current(run_id, whole)
     found = _found(run_id)
+    policy = loaders.info(run_id).policy
+    told = trust.caveats(scenario, [policy])
+    sentence(timeline_sentence(run_id, find(policy).label), told, trust.premises(scenario), key="timeline")
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         rows = _rows(run_id, scenario)
         colour_by, highlight = _colours(run_id, scenario) if rows != "users" else ("state", "")
@@ -123,6 +129,19 @@ def timeline_part(run_id: str, scenario: Scenario) -> None:
         _job_picture(run_id, shown, scenario, found, by_machine=by_machine)
     else:
         _node_picture(run_id, shown, whole, scenario, found, colour_by, highlight)
+
+
+def timeline_sentence(run_id: str, policy: str) -> str:
+    """Return how full the cluster is, when most jobs wait, and how many are late: of the future shown, exactly."""
+    series, jobs = loaders.series(run_id), loaders.jobs(run_id)
+    most = int(series["waiting"].max())
+    queue = f"at most {amount(most, 'job')} {'waits' if most == 1 else 'wait'}" if most else "no job waits"
+    when = f", {loaders.clock(run_id).moment(worst_queue_s(series))}" if most else ""
+    parts = [f"{share(loaders.metrics(run_id).get('allocation_ratio'))} of the GPU time is allocated", f"{queue}{when}"]
+    if jobs["due_s"].notna().any():
+        late = int((jobs["tardiness_s"] > 0).sum())
+        parts.append(f"{amount(late, 'job')} {'is' if late == 1 else 'are'} late" if late else "no job is late")
+    return f"{policy}: {'; '.join(parts)}."
 
 
 def _strip(run_id: str, shown: Window, whole: Window, *, rents: bool) -> None:
@@ -163,8 +182,8 @@ def _found_line(run_id: str, job: pd.Series, shown: Window, whole: Window) -> No
         words = f"**{name}** ran outside this window: {clock.moment(from_s)} to {clock.moment(to_s)}."
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(words, width="content")
-        if not is_seen:
-            st.button("Show it", key="g-to-found", on_click=window.show, args=[run_id, there, whole])
+        if shown != there.inside(whole):
+            st.button("Zoom to it", key="g-to-found", on_click=window.show, args=[run_id, there, whole])
         st.button("Show why it waited", key="g-story", on_click=to_story, args=[[job["job_id"]]])
         st.button("Clear", key="g-clear", on_click=jobs_part.forget)
 

@@ -1,4 +1,4 @@
-"""Numbers beside their bounds: bars and lines are where they belong, words say the same."""
+"""A number of several runs beside its bound: lines are where they belong, words say the same."""
 
 from __future__ import annotations
 
@@ -6,40 +6,18 @@ import numpy as np
 import pytest
 
 from dlsched.figures.base import Chart
-from dlsched.figures.bounds import bounds_of_run, runs_and_bound
-from dlsched.figures.palette import DARK, LIGHT, Theme
-from dlsched.metrics.limits import LIMITS, all_limited, limited_runs
+from dlsched.figures.bounds import runs_and_bound
+from dlsched.figures.palette import DARK, LIGHT
+from dlsched.metrics.limits import LIMITS, limited_runs
 
 NASTY = "<b>%{x}</b>"
 TIME, LATE, UTILITY, COST = LIMITS
-METRICS = {
-    "jct_mean": 7_200.0, "jct_mean_bound": 3_600.0, "tardiness_total": 0.0, "tardiness_total_bound": 0.0,
-    "utility_total": 80.0, "utility_total_bound": 100.0, "total_cost": 200.0, "total_cost_bound": 176.0,
-}  # fmt: skip
 
 
 def lines_of(chart: Chart) -> list[float]:
     """Return where the lines of the rows are."""
     (line,) = [trace for trace in chart.figure.data if trace.type == "scatter" and trace.mode == "lines"]
     return [float(x) for x in line.x[::3]]
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_a_run(theme: Theme):
-    chart = bounds_of_run(all_limited(METRICS), theme)
-    bars = chart.figure.data[0]
-    assert bars.x.tolist() == pytest.approx([100, 80, 100])
-    assert lines_of(chart) == pytest.approx([50, 100, 88])
-    assert [note.text for note in chart.figure.layout.annotations] == [
-        "2 h; lower bound 1 h; could be up to 50% lower (proven limit)",
-        "80; upper bound 100; could be up to 25% higher (proven limit)",
-        "$200; lower bound $176; could be up to 12% lower (proven limit)",
-    ]
-    assert chart.alt.startswith(
-        "Mean turnaround time 2 h, lower bound 1 h, could be up to 50% lower (proven limit); Utility 80"
-    )
-    assert chart.table["could be better by, %"].tolist() == pytest.approx([50, 25, 12])
-    assert "%" in chart.figure.layout.xaxis.title.text
 
 
 def test_runs_with_one_bound_share_a_line():

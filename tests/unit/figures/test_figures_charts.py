@@ -53,7 +53,7 @@ NO_UNIT = {
     "Jobs",
     "Jobs waiting",
     "GPUs",
-    "GPUs held",
+    "GPUs allocated",
     "GPUs requested",
 }
 NO_UNIT |= {"Network", "Available GPUs", "GPUs per job", "Part of the total", "Jobs per hour", "Slot", "Run"}
@@ -426,8 +426,8 @@ def test_the_window_in_words():
     _, pieces, *_ = trace_frames()
     shown = raster.node_raster(pieces.iloc[:0], np.full(8, 8.0), pieces.iloc[:0], 0, 86_400)
     assert gantt.window_alt(shown, 212, 51_600.0, 17, "5012 (+5 h)") == (
-        "day 0, 00:00 to day 1, 00:00, 8 rows: 0% of the GPU time held; 8 rows idle throughout; "
-        "longest queue 212 jobs at day 0, 14:20; 17 jobs past due, worst 5012 (+5 h)."
+        "day 0, 00:00 to day 1, 00:00, 8 rows: 0% of the GPU time allocated; 8 rows idle throughout; "
+        "longest queue 212 jobs at day 0, 14:20; 17 late jobs, worst 5012 (+5 h)."
     )
 
 

@@ -40,10 +40,9 @@ def test_bar_heights_are_nodes_on_one_scale_and_stand_on_the_foot_of_their_row()
     assert running.width.tolist() == pytest.approx([0.9 * 2 / 8, 0.9 * 4 / 8, 0.9])  # by start: a, b, a
     assert (running.y + running.width / 2).tolist() == pytest.approx([0.45, 1.45, 0.45])
     assert "bar height = nodes allocated (tallest 8)" in chart.figure.layout.title.text
-    assert chart.alt.endswith("They hold 2 to 8 nodes and change 1 time.")
-    assert chart.table[["fewest nodes held", "most nodes held", "changes of width"]].to_numpy().tolist() == [
-        [2, 8, 1], [4, 4, 0],
-    ]  # fmt: skip
+    assert chart.alt.endswith("They have 2 to 8 nodes and change 1 time.")
+    columns = ["fewest nodes allocated", "most nodes allocated", "changes of GPU count"]
+    assert chart.table[columns].to_numpy().tolist() == [[2, 8, 1], [4, 4, 0]]
 
 
 def test_where_nodes_have_several_gpus_those_are_counted() -> None:
@@ -56,12 +55,12 @@ def test_jobs_on_whole_nodes_of_several_gpus_are_told_in_nodes() -> None:
     work = held(("a", 0, 500, 1), ("a", 500, 1000, 2), gpus=8.0)
     chart = jobs.job_bars(facts("a", gpus=8.0), work, LIGHT, 0, 1000, node_gpus=8.0)
     assert chart.figure.layout.title.text == "1 job: waiting, running, bar height = nodes allocated (tallest 2)"
-    assert trace(chart, "nodes held").text.tolist() == ["1", "2"]
+    assert trace(chart, "nodes allocated").text.tolist() == ["1", "2"]
     assert trace(chart, "running").width.tolist() == pytest.approx([0.45, 0.9])
-    assert chart.alt.endswith("They hold 1 to 2 nodes and change 1 time.")
-    assert chart.table[["fewest nodes held", "most nodes held"]].to_numpy().tolist() == [[1, 2]]
+    assert chart.alt.endswith("They have 1 to 2 nodes and change 1 time.")
+    assert chart.table[["fewest nodes allocated", "most nodes allocated"]].to_numpy().tolist() == [[1, 2]]
     parts = jobs.job_bars(facts("a", gpus=8.0), work, LIGHT, 0, 1000, node_gpus=16.0)
-    assert "GPUs held (tallest 16)" in parts.figure.layout.title.text
+    assert "GPUs allocated (tallest 16)" in parts.figure.layout.title.text
 
 
 def test_numbers_stand_where_the_width_changes_and_there_is_room() -> None:
@@ -70,7 +69,7 @@ def test_numbers_stand_where_the_width_changes_and_there_is_room() -> None:
         ("a", 0, 300, 2), ("a", 300, 400, 2), ("a", 600, 800, 8), ("a", 800, 801, 5), ("a", 801, 1000, 8),
         ("b", 0, 1000, 10),
     )  # fmt: skip
-    numbers = trace(jobs.job_bars(facts("a", "b"), work, LIGHT, 0, 1000), "nodes held")
+    numbers = trace(jobs.job_bars(facts("a", "b"), work, LIGHT, 0, 1000), "nodes allocated")
     at = sorted(zip((60 * numbers.x).round().tolist(), numbers.text.tolist(), strict=True))
     assert at == [(0, "10"), (0, "2"), (600, "8"), (801, "8")]
     spots = dict(zip(numbers.text, numbers.textposition, strict=True))
@@ -79,19 +78,19 @@ def test_numbers_stand_where_the_width_changes_and_there_is_room() -> None:
 
 def test_a_number_in_a_bar_has_the_ink_of_that_bar() -> None:
     work = held(("a", 0, 500, 9), ("a", 500, 1000, 10)).assign(due_s=400.0)
-    numbers = trace(jobs.job_bars(facts("a"), work, LIGHT, 0, 1000), "nodes held")
+    numbers = trace(jobs.job_bars(facts("a"), work, LIGHT, 0, 1000), "nodes allocated")
     assert list(numbers.textfont.color) == ["#ffffff", "#0e1117"]  # on blue, on the orange of what is past due
 
 
 def test_the_request_is_outlined_and_none_is_drawn_where_machines_are_rented() -> None:
     work = held(("a", 0, 500, 2), ("a", 500, 1000, 8)).assign(gpu_type="K80")
-    outline = trace(jobs.job_bars(facts("a", gpus=4.0), work, LIGHT, 0, 1000), "requested width")
+    outline = trace(jobs.job_bars(facts("a", gpus=4.0), work, LIGHT, 0, 1000), "GPUs requested")
     assert outline.y[:4].tolist() == pytest.approx([0.45, 0.0, 0.0, 0.45])
     assert (60 * outline.x[5:9]).tolist() == pytest.approx([500, 500, 1000, 1000])
     low = jobs.job_bars(facts("a", gpus=0.5), work, LIGHT, 0, 1000)
     rented = jobs.job_bars(facts("a"), work, LIGHT, 0, 1000, machines=("K80",))
     for chart in (low, rented):
-        assert "requested width" not in [trace.name for trace in chart.figure.data]
+        assert "GPUs requested" not in [trace.name for trace in chart.figure.data]
     assert "GPUs allocated" in rented.figure.layout.title.text
 
 
@@ -104,13 +103,13 @@ def test_rigid_jobs_keep_bars_of_one_height() -> None:
     chart = jobs.job_bars(facts("a", gpus=2.0), held(("a", 0, 1000, 2)), LIGHT, 0, 1000)
     assert trace(chart, "running").width.tolist() == [pytest.approx(0.72)]
     assert "height" not in chart.figure.layout.title.text
-    assert "changes of width" not in chart.table
+    assert "changes of GPU count" not in chart.table
 
 
 def test_jobs_that_only_wait_have_a_row_too() -> None:
     chart = jobs.job_bars(facts("a", "b"), held(("a", 0, 500, 2), ("a", 500, 1000, 8)), LIGHT, 0, 1000)
-    assert chart.table["changes of width"].tolist() == [1, 0]
-    assert np.isnan(chart.table["most nodes held"][1])
+    assert chart.table["changes of GPU count"].tolist() == [1, 0]
+    assert np.isnan(chart.table["most nodes allocated"][1])
 
 
 widths = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9), st.booleans()), min_size=1, max_size=30)

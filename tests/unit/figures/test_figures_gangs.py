@@ -78,7 +78,9 @@ def test_servers_past_due_are_late_too():
     assert got.cell.tolist() == [[raster.PARTLY, raster.LATE]]
 
 
-@pytest.mark.parametrize(("gpus", "title"), [(2.0, "GPUs held"), (0.0, "Workers held")], ids=["GPUs", "no GPUs"])
+@pytest.mark.parametrize(
+    ("gpus", "title"), [(2.0, "GPUs allocated"), (0.0, "Workers allocated")], ids=["GPUs", "no GPUs"]
+)
 def test_the_story_of_a_gang_names_workers_and_servers(gpus, title):
     job = pd.Series({"job_id": "a", "submit_s": 0.0, "left_s": 100.0, "gpus": 3 * gpus, "due_s": np.nan})
     work = SPLIT.assign(gpus=[3 * gpus, 0.0])
@@ -100,13 +102,13 @@ def test_rows_of_gangs_are_as_tall_as_their_workers():
     chart = jobs.job_bars(facts, work, LIGHT, 0, 100)
     named = {trace.name: trace for trace in chart.figure.data}
     assert named["running"].width == pytest.approx([0.45, 0.9])  # 3 and 6 workers
-    assert list(named["workers held"].text) == ["3", "6"]
+    assert list(named["workers allocated"].text) == ["3", "6"]
     assert "requested width" not in named  # what was asked for is not in the table of jobs
     assert [row[2] for row in named["running"].customdata] == [
         "3 workers, 2 servers, 6 GPUs on n0, n1",
         "6 workers, 1 server on n0",
     ]
-    assert "They hold 3 to 6 workers" in chart.alt
+    assert "They have 3 to 6 workers" in chart.alt
 
 
 def test_demand_of_another_resource_lasts_as_long_as_jobs_that_come_at_once():

@@ -57,7 +57,7 @@ def test_table_and_text_of_the_plan_agree_and_names_are_safe():
     assert chart.table["step 2"].tolist() == [0, 4, 2]
     assert chart.table["greedy - step 1"].tolist() == [-2, 2, 0]
     assert chart.alt == (
-        "6 nodes held by 2 jobs before; the plan gives 6 nodes to 3 jobs in step 1, greedy 6 nodes to 2 jobs. "
+        "6 nodes allocated to 2 jobs before; the plan gives 6 nodes to 3 jobs in step 1, greedy 6 nodes to 2 jobs. "
         "2 jobs changed now; step 1 and greedy differ for 2 jobs."
     )
     assert "<b>b</b>" not in chart.figure.layout.yaxis.ticktext
@@ -104,7 +104,7 @@ def test_nodes_over_time_add_up_by_width():
     inner = (np.abs(times - 50) > 1) & (np.abs(times - 100) > 1)
     assert (chart.table["on 2 nodes"].to_numpy()[inner] == expected[inner]).all()
     assert (chart.table["on 1 node"].to_numpy()[inner] == np.where(times[inner] > 100, times[inner] < 200, 0)).all()
-    assert chart.alt == "Nodes held of 4, mean over the run: 0.5 by jobs on 1 node, 1.5 by jobs on 2 nodes."
+    assert chart.alt == "Nodes allocated of 4, mean over the run: 0.5 by jobs on 1 node, 1.5 by jobs on 2 nodes."
     free = widths_over_time(pieces, None, LIGHT, 60.0, unit="worker")
-    assert free.alt.startswith("Workers held, mean over the run")
+    assert free.alt.startswith("Workers allocated, mean over the run")
     assert list(free.figure.layout.yaxis.range) == [0, pytest.approx(1.22 * 4)]

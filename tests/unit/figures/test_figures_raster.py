@@ -61,7 +61,7 @@ def test_groups_show_the_larger_holder_and_the_rest_is_other():
     got = raster.node_raster(
         work, np.array([8.0]), NO_ABSENCE, 0, 30, colour_by="user", groups=["ana", "ben"], most_bins=3
     )
-    assert got.legend == ("idle", "ana", "ben", "other", "not there")
+    assert got.legend == ("idle", "ana", "ben", "other", "down")
     assert got.cell[0].tolist() == [1, 3, 0]
 
 

@@ -35,7 +35,9 @@ def test_nodes_have_one_size_only_where_all_are_equal() -> None:
 
 def test_cards_suit_the_data() -> None:
     full = {"late_share": 0.1, "total_cost": 5.0, "preemptions": 0}
-    assert cards.card_keys(full) == ["wait_p95", "late_share", "total_cost", "completed"]
+    assert cards.card_keys(full) == ["wait_p95", "late_share", "total_cost", "allocation_ratio", "completed"]
+    every = full | {"jobs": 9, "completed": 9}
+    assert cards.card_keys(every) == ["wait_p95", "late_share", "total_cost", "allocation_ratio"]
     assert cards.card_keys({"preemptions": 3}) == [
         "not_running_p95",
         "slowdown_mean",

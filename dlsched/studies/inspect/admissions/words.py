@@ -128,7 +128,12 @@ def cautions_of(one: Admission, objective: float | None, scenario: Scenario, *, 
     found += objective_cautions("the choice", one.value, objective)
     if one.status == "feasible" and one.value is not None and one.bound is not None and not is_best(one):
         gap = share((one.bound - one.value) / one.bound)
-        found.append(Caution("info", f"Not proven to be the best choice: at most {gap} is left to gain."))
+        found.append(
+            Caution(
+                "info",
+                f"Not proven to be the best choice: another choice could be worth up to {gap} more (proven limit).",
+            )
+        )
     return found
 
 

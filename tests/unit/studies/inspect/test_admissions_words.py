@@ -106,7 +106,9 @@ def test_guards_tell_worth_0_with_the_unit_that_helps_and_what_is_not_as_stored(
     (guard,) = cautions_of(ONE, 30.0, given, stale=True)
     assert "older version" in guard.text
     (guard,) = cautions_of(replaced(ONE, status="feasible", bound=40.0), 30.0, given, stale=False)
-    assert guard.text == "Not proven to be the best choice: at most 25% is left to gain."
+    assert (
+        guard.text == "Not proven to be the best choice: another choice could be worth up to 25% more (proven limit)."
+    )
 
 
 def test_the_unit_that_helps_is_the_shortest_longer_one_or_none():
