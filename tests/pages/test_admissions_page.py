@@ -89,7 +89,6 @@ def test_the_story_of_a_job_and_its_workers_and_servers_are_a_click_away(
     job = back.selectbox(key=f"admit-job-{saved['smd']}-{number}")
     place = batches().workload.job_id.tolist().index(str(job.value))
     servers = back.button(key="admit-servers").click().run()
-    print("DBG", servers.exception, servers.query_params, [b.key for b in servers.button][:40])
     assert servers.title[0].value == "Speed-up"
     assert servers.segmented_control(key="part").value == "Parameter servers"
     assert servers.query_params["job"] == str(place)

@@ -118,12 +118,13 @@ def test_savings_of_both_sides_and_the_cheapest(saved, records):
     assert len(saving_table(costs)) == 2
     mean = numbers.headline("EDF renting")["total_cost"]
     assert mean == pytest.approx(sum(totals["gpuaas-edf"]) / 3)
-    assert f"over all 3 the total is {money(mean)} (" in futures_words(saved["gpuaas-edf", 0])
+    assert f"over all 3 the total with lateness is {money(mean)} (" in futures_words(saved["gpuaas-edf", 0])
 
 
 def test_idle_gpu_hours_in_words():
     assert idle_words({"gpu_hours_idle": 12.0, "gpu_hours_held": 108.0, "idle_cost": 3.0, "spare_cost": 4.5}) == (
-        "12 GPU-hours were paid for but not allocated, 10% of all: $3.00 for machines without a job and $4.50 for spare "
-        "GPUs beside jobs"
+        "12 GPU-hours were paid for but not allocated, 10% of all: $3.00 for machines without a job and $4.50 for "
+        "spare GPUs beside jobs"
     )
-    assert idle_words({"gpu_hours_idle": 0.0, "idle_cost": 0.0}) == "no GPU-hour was paid for without a job holding it"
+    nothing = idle_words({"gpu_hours_idle": 0.0, "idle_cost": 0.0})
+    assert nothing == "every GPU-hour that was paid for was allocated to a job"
