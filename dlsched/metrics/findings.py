@@ -198,7 +198,8 @@ def _clause(comparison: Comparison, run: str, name: str, most: int, told: set[st
     gains, losses = _changes(better, base, told, many=many), _changes(worse, base, told, many=many)
     if gains and losses:
         pronoun, is_are = ("they", "are") if many else ("it", "is")
-        return f"{name}{f' against {base}' if is_first else ''} {is_are} a trade-off: {pronoun} {gains}, but {losses}"
+        against = f" against {base}" if is_first else ""
+        return f"{name} {is_are} a trade-off{against}: {pronoun} {gains}, but {losses}"
     against = f" against {base}" if is_first else ""
     return f"{name} {gains or losses}{against}" + ("" if gains else ", and nothing gets better")
 

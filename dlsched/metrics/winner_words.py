@@ -120,7 +120,7 @@ def notes(answer: Winners) -> list[str]:
     if answer.draws > 1 and not answer.exact:
         text = f"Each range is a 95% interval for its group alone, over {count(answer.draws)} simulated versions"
         if len(answer.groups) >= 10:
-            text += f": of {count(len(answer.groups))} groups about 1 in 20 may be off by chance"
+            text += f": about 1 in 20 of the {count(len(answer.groups))} groups may be off by chance"
         said.append(f"{text}.")
     elif answer.exact:
         said.append(

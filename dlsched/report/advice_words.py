@@ -43,7 +43,7 @@ def advice_words(advice: Advice, comparison: Comparison, options: Sequence[Alter
         told += _ties(advice, comparison, named)
     told += f" How sure: {comparison.certainty}."
     if words := best.condition.words:
-        return f"With {words}: {within_sentence(told)}"
+        return f"With {words}{':' if advice.kind == 'rough' else ','} {within_sentence(told)}"
     return told
 
 

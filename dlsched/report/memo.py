@@ -32,6 +32,7 @@ from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
 from dlsched.wording.certainty import range_note, range_words
 from dlsched.wording.formats import MISSING, amount, capital, count, listed
+from dlsched.wording.settings import within_sentence
 
 MOST_OPTIONS = 6
 MOST_ROWS = 3
@@ -275,9 +276,9 @@ def _bars(of: Estimate, unit: Unit) -> Bars:
 
 
 def bound_words(found: Limited) -> str:
-    """Return how far a number is from its bound: "Total cost could be up to 9% lower (proven lower bound $91.00)"."""
+    """Return how far a number is from its bound: "total cost could be up to 9% lower (proven lower bound $91.00)"."""
     kpi, end = found.limit.kpi, "upper" if found.limit.most else "lower"
-    return f"{kpi.label} {found.room} (proven {end} bound {kpi.show(found.bound)})"
+    return f"{within_sentence(kpi.label)} {found.room} (proven {end} bound {kpi.show(found.bound)})"
 
 
 def cell_lines(row: Row, cell: Cell, comparison: Comparison) -> list[str]:

@@ -141,7 +141,7 @@ def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
         ),
         pytest.param(
             {"wait_p95": 11_520.0, "late_share": 0.06, "cost_month": 51_700.0},
-            "EASY against FIFO is a trade-off: it cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) and cuts "
+            "EASY is a trade-off against FIFO: it cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) and cuts "
             "late jobs from 14% to 6% (−8 pp), but raises machine cost from $42,300/month to $51,700/month "
             "(+$9,400/month) (exact for this trace, not a forecast).",
             id="metrics disagree",

@@ -55,7 +55,7 @@ def test_what_draws_do_not_tell_from_nothing_is_no_gain() -> None:
     assert shown_rows(answer)[-1]["Change"].endswith("not clear")
     assert any("95% interval for its group alone" in note for note in notes(answer))
     many = answer.model_copy(update={"groups": answer.groups[:1] * 10})
-    assert notes(many)[0].endswith("of 10 groups about 1 in 20 may be off by chance.")
+    assert notes(many)[0].endswith("about 1 in 20 of the 10 groups may be off by chance.")
 
 
 def test_rows_have_counts_means_and_shares_sorted_by_gain_below_the_whole() -> None:

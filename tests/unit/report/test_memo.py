@@ -176,9 +176,9 @@ def test_the_condition_is_in_question_and_recommendation():
                for one, name in zip(two(), ("Do nothing", "SJF"), strict=True)]  # fmt: skip
     memo = build(options, made_on=DAY)
     assert memo.question == "With 30% more jobs, which should we choose: do nothing or SJF?"
-    assert memo.recommendation.startswith("With 30% more jobs: choose SJF: late jobs fall from 50% to 30% ")
+    assert memo.recommendation.startswith("With 30% more jobs, choose SJF: late jobs fall from 50% to 30% ")
     vague = option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)], condition=MORE_JOBS)
-    assert recommendation([options[0], vague]).startswith("With 30% more jobs: do nothing: no option is clearly better")
+    assert recommendation([options[0], vague]).startswith("With 30% more jobs, do nothing: no option is clearly better")
 
 
 def test_a_condition_is_no_option_and_options_share_one():
@@ -292,7 +292,7 @@ def test_texts_fit_the_page(name):
 def test_bounds_say_what_is_left_at_most():
     options = [option(name, [numbers(0.1, 80.0, total_cost=100.0, total_cost_bound=91.0)]) for name in ("A", "B")]
     memo = build(options, made_on=DAY, basis=EXACT_BASIS, rents=True)
-    assert memo.bounds["A"] == "Total cost could be up to 9% lower (proven lower bound $91.00)"
+    assert memo.bounds["A"] == "total cost could be up to 9% lower (proven lower bound $91.00)"
     assert build(options, made_on=DAY, basis=EXACT_BASIS).bounds == {}  # a total is not compared there
 
 
