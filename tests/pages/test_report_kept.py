@@ -220,8 +220,8 @@ def test_a_size_is_compared_by_itself_and_says_its_claim(store: Store, open_page
     nodes = answer["answer"][0]
     assert memo.best == f"{nodes} nodes"
     assert memo.recommendation.startswith(
-        f"Choose {nodes} nodes: the cheapest size tried that would have met the target (p95 wait at most 1 min) in this "
-        "month and "
+        f"Choose {nodes} nodes: the cheapest size tried that would have met the target (p95 wait at most 1 min) in "
+        "this month and "
     )
     assert memo.service == "wait_p95"
     assert memo.sizes is not None
