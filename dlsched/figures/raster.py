@@ -18,7 +18,7 @@ MAX_GROUPS = 5
 IDLE, PARTLY, BUSY, LATE, DOWN = range(5)
 STATE_TEXT = ("idle", "under half allocated", "allocated", "allocated to late jobs", "down")
 CLOSED, OPEN_IDLE = "closed, not paid for", "open, no job"
-"""On free slots, in place of "idle": no machine is rented, or one is and stands idle."""
+"""For rented machines, in place of "idle": none is rented, or one is and stands idle."""
 TOUCHED = 1e-3
 """Share of a bin from which on rare states (late, down) are shown."""
 
@@ -30,11 +30,11 @@ Cover = Callable[[Mask], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """``cell`` (rows, bins) of uint8: index into ``legend``; ``held`` (rows, bins): share of the row's GPUs held.
+    """``cell`` (rows, bins) of uint8: index into ``legend``; ``held`` (rows, bins): share of the row's GPUs allocated.
 
-    ``held_share``: GPU time held out of the GPU time that was there, over the whole picture. ``by`` is "state" or
-    the column that colours the cells. ``rented``: rows are free slots; the legend begins with CLOSED and has OPEN_IDLE
-    before its last entry.
+    ``held_share``: GPU time allocated out of the GPU time available, over the whole picture. ``by`` is "state" or
+    the column that colours the cells. ``rented``: rows are rental slots; the legend starts with CLOSED and has
+    OPEN_IDLE before its last entry.
     """
 
     cell: NDArray[np.uint8]
@@ -154,7 +154,7 @@ def node_raster(
     colour_by
         "state", or a text column: the values in ``groups`` (default: :func:`top_groups` of the window) and "other".
     leases
-        Of free slots: when a machine was open, columns node, start_s, end_s. ``gpus`` of the segments are then on the
+        Of rented machines: when one was open, columns node, start_s, end_s. ``gpus`` of the segments are then on the
         scale of ``gpus_of_node``: a machine in full use fills its slot, whatever its size.
     """
     nodes = len(gpus_of_node)
@@ -231,7 +231,7 @@ def _open(leases: pd.DataFrame, lines: Lines, line_size: Floats, size: Floats) -
 
 
 def _away(absences: pd.DataFrame, lines: Lines, size: Floats) -> Floats:
-    """Return the GPUs that are not there, shape (lines, bins)."""
+    """Return the GPUs that are down, shape (lines, bins)."""
     away, node = lines.of(absences)
     end = np.minimum(column(away, "end_s"), lines.to_s)
     return lines.cover(node // lines.per_line, column(away, "start_s"), end, size[node])
@@ -245,7 +245,7 @@ def _labels(first_node: int, nodes: int, per_line: int) -> tuple[str, ...]:
 
 
 def group_use(segments: pd.DataFrame, by: str, groups: Sequence[str], from_s: float, to_s: float, bins: int) -> Floats:
-    """Return the mean GPUs held in each bin by each group and by all others, shape (groups + 1, bins)."""
+    """Return the mean GPUs allocated in each bin by each group and by all others, shape (groups + 1, bins)."""
     code = pd.Index(list(groups), dtype=object).get_indexer(pd.Index(texts(segments, by)))
     line = np.where(code < 0, len(groups), code)
     start, end = column(segments, "start_s"), column(segments, "end_s")

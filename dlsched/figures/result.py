@@ -109,7 +109,7 @@ def over_time(series: pd.DataFrame, quantity: str, theme: Theme, clock: Clock = 
 
 WASTED = ("Restarts and lost work", "Spare GPUs on busy machines", "Paid but idle")
 LATE = ("Lateness", "Rejections")
-"""Parts of the cost by name: what was paid for and not used, and what is weighed in $ but paid to nobody."""
+"""Parts of the cost by name: what was paid for and not used, and what is weighed in $ but never paid."""
 
 
 def _look(label: str, theme: Theme) -> tuple[str, str]:

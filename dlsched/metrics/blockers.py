@@ -44,7 +44,7 @@ def ahead_of(job: pd.Series, jobs: pd.DataFrame, waits: pd.DataFrame, stretches:
     """Return the jobs that were first in the queue while another one was behind an earlier one.
 
     The log does not say which job that was, but of all that wait in one queue only the first has another reason than
-    to be behind. Where several have one at a time, the log does not tell them apart, and none is named.
+    to be behind. Where several have one at a time, the log cannot say which, and none is named.
     """
     heads = waits[(waits["reason"] != BEHIND) & (waits["row"] != job["row"])]
     heads = _clipped(_of_its_queue(job, jobs, heads), stretches)

@@ -72,7 +72,7 @@ class Answers(Generic[Spec, Answer]):
 
     @property
     def key(self) -> str:
-        """What the keys of the page's widgets begin with."""
+        """What the keys of the page's widgets start with."""
         return self.prefix or self.kind
 
     @property

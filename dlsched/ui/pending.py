@@ -66,7 +66,7 @@ class PendingTasks:
             time.sleep(GLANCE_EVERY_S)
 
     def drop(self) -> None:
-        """Stop what nobody waits for any more."""
+        """Stop what no page waits for any more."""
         if self.is_waiting():
             session.runner().cancel([status.id for status in self.under_way()])
         st.session_state.pop(self.tasks_key, None)

@@ -156,7 +156,7 @@ def test_a_default_cluster_and_a_broken_replay_are_banners(store: Store, open_pa
     store.save_experiment(replace(record, answer=plain))
     app = opened(store, open_page, scenario)
     assert not app.exception
-    assert "The cluster is our default, not the one of the recording" in shown(app)
+    assert "The cluster is our default, not the recorded one" in shown(app)
     assert "The audit found violations in 1 replay. First, FIFO: node 0 holds too much" in shown(app)
 
 

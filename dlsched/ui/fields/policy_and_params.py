@@ -36,7 +36,7 @@ def usual(scenario: Scenario) -> tuple[str, ...]:
 
 
 def usual_variant(scenario: Scenario) -> Variant:
-    """Return policy and parameters a question begins with: today's where somebody said it, else the baseline.
+    """Return policy and parameters a question starts with: today's where it is known, else the baseline.
 
     Never those of the run that was looked at last: the same question would begin differently from visit to visit.
     """
@@ -46,7 +46,7 @@ def usual_variant(scenario: Scenario) -> Variant:
 
 
 def todays_policy(scenario: Scenario) -> Variant | None:
-    """Return the policy this cluster runs today, as somebody said of the scenario; None where nobody did."""
+    """Return the policy this cluster runs today, as stated for the scenario; None where it is unknown."""
     kept = session.store().get_setting(TODAYS + session.lineage_of(scenario))
     if kept is None:
         return None
@@ -104,7 +104,7 @@ def param_fields(
 ) -> dict[str, Any]:
     """Show a field for each parameter that does something on this cluster; return what is typed, not checked yet.
 
-    ``params``: values the fields begin with, where they are not the defaults.
+    ``params``: values the fields start with, where they are not the defaults.
     """
     names = {"vm_type": [vm.name for vm in scenario.cluster.vm_types]} if scenario.cluster.free_slots else {}
     current = None if params is None else spec.parse(dict(params))

@@ -69,7 +69,7 @@ def open_spec(spec: WhatIfSpec) -> None:
 def asked(scenario: Scenario) -> WhatIfSpec:
     """Return the question of this tab about a scenario: of the link where it is a new one, else as it was left.
 
-    A new one begins with the policy of today, the same at every visit.
+    A new one starts with the policy of today, the same at every visit.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def reset() -> None:
 
 
 def forget() -> None:
-    """Begin anew, as when the page is opened for the first time."""
+    """Start over, as when the page is opened for the first time."""
     for name in LINK_PARAMS:
         st.query_params.pop(name, None)
     for key in (SPEC, HISTORY, LINK):

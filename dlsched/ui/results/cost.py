@@ -44,7 +44,7 @@ def cost_part(run_id: str, scenario: Scenario) -> None:
 def cost_parts(metrics: Metrics) -> dict[str, float]:
     """Return label -> dollars: the bill by what it was for, and lateness.
 
-    Runs that were stored before spare GPUs were told apart have the share of held GPU time that was useful.
+    Runs that were stored before spare GPUs were counted separately have the share of held GPU time that was useful.
     """
     bill, idle = float(metrics["vm_cost"] or 0), float(metrics.get("idle_cost") or 0)
     spare, restarts, goodput = (metrics.get(key) for key in ("spare_cost", "restart_cost", "goodput"))

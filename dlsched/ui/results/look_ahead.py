@@ -121,13 +121,13 @@ UNLIKE = (
     "where a job of the queue starts with what is left."
 )
 SCENARIOS = (
-    "1: idle nodes go to the queue. 2: nobody waits, the youngest job grows. 3: somebody waits, the oldest job that "
-    "can is halved. 4: nothing to do."
+    "1: idle nodes go to the queue. 2: no job waits, the youngest job grows. 3: a job waits, the oldest job that can "
+    "be is halved. 4: nothing to do."
 )
 
 
 def _waiting(one: LookAhead, run_id: str, *, follows_plan: bool) -> None:
-    """Show who waits after the decision, with the reason that the policy recorded."""
+    """Show which jobs wait after the decision, with the reason that the policy recorded."""
     mine, _ = waiting_of(one, follows_plan=follows_plan)
     if not mine:
         return

@@ -80,7 +80,7 @@ def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "
 
 
 def filling_slots(pieces: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
-    """Return pieces on free slots with GPUs scaled so that a machine in full use fills its slot, whatever its size."""
+    """Return pieces on rented machines with GPUs scaled so that a fully used machine fills its slot, whatever its size."""
     size_of = {vm.name: max(vm.gpus, 1) for vm in scenario.cluster.vm_types}
     scale = max(size_of.values()) / pieces["vm_type"].map(size_of).fillna(1).astype(float)
     return pieces.assign(gpus=pieces["gpus"] * scale)

@@ -149,6 +149,6 @@ HOW = """
 rules; who starts when is the policy's choice. Compared are jobs with a recorded start that start in every replay, the
 same for all policies. **JCT** is the turnaround time, from submission to the end, where the record has an end.
 
-**Nearest**: smallest typical factor. “Not distinguishable” where the 95% interval of its lead over the next, paired by
+**Nearest**: smallest typical factor. “No clear difference” where the 95% interval of its lead over the next, paired by
 day of submission, covers 0.
 """

@@ -470,7 +470,7 @@ def notes_of(
 
 
 def renting(scenario: Scenario, prices: PriceList) -> Scenario:
-    """Return the scenario on free slots that rent the ticked types of a price list; fixed nodes become as many slots.
+    """Return the scenario that rents the ticked types of a price list; owned nodes become as many rental slots.
 
     Speeds of types it has already are kept. Its notes on prices are the list's from now on.
 

@@ -39,7 +39,7 @@ KIND_KEY = "gen-kind"
 class DrawForm(Generic[Spec]):
     """The form of a kind of jobs: its name, the first part of its widgets' keys, what it shows of the specification.
 
-    ``hidden`` fields keep their defaults; ``choices`` names values; ``start`` holds what a form begins with where that
+    ``hidden`` fields keep their defaults; ``choices`` names values; ``start`` holds what a form starts with where that
     is not the specification's default. ``ask`` shows the form and returns the scenario it makes.
     """
 

@@ -65,7 +65,7 @@ def on_cluster(
     """Ask which cluster new jobs go on and return them on it.
 
     ``made`` is on the default cluster for its jobs; ``hint`` is the cluster that the trace describes: the choice to
-    begin with when the reader gave a list of nodes, not when it is what a log happened to mention. The cluster of a
+    start with when the reader gave a list of nodes, not when it is what a log happened to mention. The cluster of a
     scenario that is being made goes before both.
     """
     is_new = new_scenario.begun(current) is not None

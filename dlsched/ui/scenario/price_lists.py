@@ -59,7 +59,7 @@ def of_cluster(cluster: Cluster) -> PriceList:
 
 
 def types_to_rent(cluster: Cluster) -> dict[str, tuple[VmType, ...]]:
-    """Return the machine types that free slots may rent, by the list they come from; the scenario's own come first."""
+    """Return the machine types that can be rented, by the list they come from; the scenario's own come first."""
     own_types = {SCENARIO: cluster.catalogue} if cluster.free_slots else {}
     speeds = {vm.name: vm.speed for vm in cluster.vm_types}
     lists = {OWN: saved()} | {bundled.label: price_list(bundled) for bundled in PRICE_LISTS}
