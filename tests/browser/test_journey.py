@@ -46,10 +46,8 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     assert page.get_by_text("example data").first.is_visible()
 
     # a trace of one's own
-    press(page, "start-upload")
-    page.wait_for_url("**/workload**")
-    settle(page)
-    page.locator(".st-key-upload input[type=file]").set_input_files(str(made_trace(tmp_path)))
+    page.locator(".st-key-home-drop input[type=file]").set_input_files(str(made_trace(tmp_path)))
+    page.wait_for_url("**/jobs**")
     page.locator(".st-key-use-jobs button").first.wait_for()
     settle(page)
     assert page.get_by_text("300 jobs in").first.is_visible()
@@ -62,7 +60,7 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
 
     # three policies
     for policy in ("las", "fifo-skip"):
-        page.locator(f".st-key-policy-{policy}-False label").first.click()
+        page.locator(f".st-key-policy-{policy} label").first.click()
         settle(page)
     assert page.locator(".st-key-run-now button").inner_text() == "Run 3 policies"
     press(page, "run-now")
@@ -70,15 +68,15 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     settle(page)
     assert "against FIFO" in page.locator("h2").first.inner_text()
     press(page, "compare-next")
-    page.wait_for_url("**/result**")
+    page.wait_for_url("**/run-details**")
     settle(page)
     page.locator("[class*=st-key-result-policy]").get_by_text("FIFO", exact=True).click()
     settle(page)
     assert page.locator("h2").first.inner_text().startswith("FIFO: ")
     assert page.get_by_text("audit ok").first.is_visible()
 
-    # Gantt, and down to one job
-    page.locator(".st-key-tab").get_by_text("Gantt", exact=True).click()
+    # the timeline, and down to one job
+    page.locator(".st-key-part").get_by_text("Timeline", exact=True).click()
     settle(page)
     page.locator(".js-plotly-plot").first.wait_for()
     press(page, "g-in")
@@ -87,7 +85,7 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     page.keyboard.press("Enter")
     settle(page)
     assert "from=" in page.url
-    page.goto(page.url.replace("tab=Gantt", "tab=Job") + "&job=17")  # links name a job by its row, never by its name
+    page.goto(page.url.replace("part=Timeline", "part=Jobs") + "&job=17")  # links name a job by its row, never by its name
     settle(page)
     story = page.locator("h2").first.inner_text()
     assert "ran " in story
@@ -117,8 +115,9 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     settle(page)
     assert page.locator("h2").first.inner_text() == headline
     page.goto(f"{server.url}/runs")
+    page.wait_for_url("**/run?**part=History**")
     settle(page)
-    assert "3 runs" in page.locator("h2").first.inner_text()
+    assert "1 experiment with 3 runs" in page.locator("h2").first.inner_text()
     assert dialogs == []
 
 
