@@ -13,7 +13,7 @@ st.markdown(
 on_top = st.container(border=True) if home.is_busy() else None
 runs = session.store().list_runs(code_version=code_version())
 any_run = bool((runs["state"] == "stored").any())
-home.questions(current)
+home.questions(current, runs)
 left, right = st.columns([2, 1], gap="medium")
 with left:
     home.demo_card(primary=not any_run)

@@ -40,9 +40,10 @@ GROWTH = 1.3
 # ---- what there is to do -----------------------------------------------------------------------------
 
 
-def questions(current: Scenario) -> None:
-    """Show three questions about the current scenario, each with the button that asks it."""
-    compared = first_runs(session.runs_of(current.content_hash))
+def questions(current: Scenario, runs: pd.DataFrame) -> None:
+    """Show three questions about a scenario, each with the button that asks it; ``runs``: all of the store."""
+    stored = (runs["state"] == "stored") & (runs["scenario_hash"] == current.content_hash)
+    compared = first_runs(runs[stored])
     with st.container(key="cards-questions"):
         with _question(
             "How many nodes do I need?", "The cheapest cluster on which 95% of the jobs wait less than 1\u00a0h."
@@ -55,11 +56,12 @@ def questions(current: Scenario) -> None:
             count = amount(len(usual(current)), "policy", "policies")
             words, label = f"{count} recommended for these jobs, side by side.", "Choose policies"
         with _question("Which policy?", words):
-            if st.button(label, key="ask-policy") and len(compared) > 1:
-                session.tick(compared)
-                session.go("Compare")
-            elif st.session_state.get("ask-policy"):
-                session.go("Run")
+            pressed = st.button(label, key="ask-policy")
+        if pressed and len(compared) > 1:
+            session.tick(compared)
+            session.go("Compare")
+        elif pressed:
+            session.go("Run")
         with _question("What if we grow?", "30% more jobs on the same nodes: waits, late jobs and cost."):
             if st.button("Add 30% more jobs", key="ask-growth"):
                 session.go("What if", set=f"demand:{GROWTH}")
@@ -74,7 +76,7 @@ def _question(text: str, words: str) -> Any:
 
 
 def first_runs(runs: pd.DataFrame) -> list[str]:
-    """Return the run of the first future of each policy, of a frame of session.runs_of; none of older versions."""
+    """Return the run of the first future of each policy, of a frame of Store.list_runs; none of older versions."""
     now = runs[~runs["stale"].astype(bool)].sort_values(["seed", "created_at"], kind="stable")
     return [str(run) for run in now.drop_duplicates(["policy", "params"])["run_id"]][: session.MAX_TICKED]
 

@@ -29,7 +29,7 @@ def show() -> None:
     runs = session.store().list_runs(code_version=code_version())
     if runs.empty:
         parts.empty("No run yet. Run the recommended policies: a few seconds for the demo.", "Choose policies",
-                    lambda: session.go("Run"), "history-empty")  # fmt: skip
+                    lambda: session.go("Run", part="Policies"), "history-empty")  # fmt: skip
         _import_box()
         return
     found = experiments_of(runs)
@@ -137,7 +137,7 @@ def _actions(chosen: list[Experiment], listed: pd.DataFrame, marked: pd.DataFram
                                     help="Interrupted, or made by an older version"):  # fmt: skip
             with mistakes_shown():
                 run_state.start([_task_of(row) for _, row in again.iterrows()])
-                session.go("Run")
+                session.go("Run", part="Policies")
         if st.button(f"Delete {len(ids)}…" if ids else "Delete…", disabled=not ids, key="history-delete"):
             delete_dialog(rows[rows["state"] == "stored"])
 
