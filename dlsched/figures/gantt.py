@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from dlsched.figures.base import (
-    CLEAR,
     Chart,
     TimeAxis,
     column,
@@ -50,7 +48,6 @@ MAX_HOVER_CELLS = 200_000
 """Up to here every cell carries its share held for the hover text; beyond, the picture would grow too large."""
 MAX_STRUCK_ROWS = 40
 AREA_BINS = 400
-THUMB_BINS, THUMB_ROWS = 160, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,38 +250,6 @@ def strip(
     alt = f"GPUs allocated over the whole run, at most {number(float(held.max(initial=0.0)))}{window}."
     table = pd.DataFrame({"time, s": time_s, "GPUs allocated": held, f"GPUs {what}": up})
     return Chart(figure, alt, with_dates(table, clock, {"time, s": "time"}))
-
-
-def thumbnail(raster: Raster, theme: Theme, *, height: int = 110) -> Chart:
-    """Return a small picture of a raster without axes, for lists and the start page."""
-    cell = raster.cell[_picked(raster.cell.shape[0], THUMB_ROWS)][:, _picked(raster.cell.shape[1], THUMB_BINS)]
-    tints = _tints(raster, theme)
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.ascontiguousarray(cell),
-            zmin=-0.5,
-            zmax=len(tints) - 0.5,
-            colorscale=_steps(tints),
-            showscale=False,
-            hoverinfo="skip",
-        )
-    )
-    figure.update_layout(
-        template="none",
-        height=height,
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        paper_bgcolor=CLEAR,
-        plot_bgcolor=CLEAR,
-        dragmode=False,
-    )
-    figure.update_xaxes(visible=False, fixedrange=True)
-    figure.update_yaxes(visible=False, fixedrange=True, autorange="reversed")
-    return Chart(figure, window_alt(raster), _row_table(raster))
-
-
-def _picked(length: int, most: int) -> NDArray[np.int64]:
-    """Return at most ``most`` positions, evenly spread."""
-    return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(np.int64))
 
 
 def user_area(

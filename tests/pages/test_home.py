@@ -11,6 +11,7 @@ from dlsched.studies.code_version import code_version
 from dlsched.ui.frame import session
 from dlsched.ui.home import home
 from dlsched.ui.home.demo_result import demo_result
+from dlsched.ui.plan import what_if_state
 from dlsched.workload.catalogue import data_path
 from dlsched.workload.scenario_file import scenario_bytes
 from tests.support.runs_for_store import record, small_scenario
@@ -72,7 +73,8 @@ def test_the_question_of_the_policy_opens_run_and_later_the_comparison(open_page
     assert {store.run_info(run).seed for run in app.session_state["ticked_runs"]} == {0}
 
 
-def test_the_question_of_growth_opens_with_the_demand_set(open_page):
+def test_the_question_of_growth_opens_with_the_demand_set(open_page, monkeypatch):
+    monkeypatch.setattr(what_if_state, "ask_by_itself", lambda plan, seconds: None)
     app = open_page("home/home.py").button(key="ask-growth").click().run()
     assert not app.exception
     assert app.title[0].value == "What if"

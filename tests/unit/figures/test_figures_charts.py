@@ -346,13 +346,6 @@ def test_predictions_are_counted_within_the_band():
     assert errors.figure.data[0].x[0] == pytest.approx(100 * max(model.mape for model in fits.models))
 
 
-def test_a_thumbnail_is_tiny_and_has_words():
-    _, pieces, *_ = trace_frames()
-    chart = gantt.thumbnail(raster.node_raster(pieces, np.full(8, 8.0), pieces.iloc[:0], 0, 5e5), DARK)
-    assert len(chart.figure.to_json()) < 10_000
-    assert "8 rows" in chart.alt
-
-
 def test_an_overview_of_600_nodes_is_small_and_binary():
     rng = np.random.default_rng(0)
     start = rng.uniform(0, 1e6, 5000)
