@@ -257,7 +257,7 @@ def _show(found: Compared, comparison: Comparison) -> None:
     under = f", with {found.condition.words}" if found.condition.words else ""
     print(f"{printable(found.scenario.name)}{under}: {compare_sentence(comparison)}")
     print_mind(found.caveats)
-    header = ("number", f"{comparison.baseline} (baseline)", *comparison.names[1:])
+    header = ("metric", f"{comparison.baseline} (baseline)", *comparison.names[1:])
     print_table(header, [(row.kpi.label, *map(_cell, row.cells)) for row in comparison.rows])
     print(
         f"{capital(comparison.interval_note)}. Better and worse are relative to the baseline; * marks the best, "

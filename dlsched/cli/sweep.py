@@ -176,7 +176,7 @@ def _against(sweep: Sweep, point: int, policy: str, metric: str) -> str:
 
 def _show_regret(sweep: Sweep, metric: str) -> None:
     kpi = MEASURES[metric]
-    print(f"\nRegret in {kpi.label}: the gap to the best policy at each point; * marks the least regret")
+    print(f"\nRegret ({kpi.label}): the gap to the best policy at each point; * marks the least regret")
     header = ("policy", *(point_words(sweep, point) for point in range(len(sweep.points))), "worst")
     print_table(header, [_regret_row(sweep, found, metric) for found in regrets(sweep, metric)])
 

@@ -32,9 +32,9 @@ def test_the_table_has_means_differences_regret_and_frontier(file: str, capsys: 
     out = capsys.readouterr().out
     assert "four jobs: 12 runs computed; 95% interval over 3 simulated versions of the workload" in out
     assert "Mean turnaround time vs. FIFO" in out
-    assert "Regret in Mean turnaround time: the gap to the best policy at each point; * marks the least regret" in out
+    assert "Regret (Mean turnaround time): the gap to the best policy at each point; * marks the least regret" in out
     assert "Best trade-offs of Machine cost and Mean turnaround time: " in out
-    regret = out.split("Regret in ")[1].splitlines()
+    regret = out.split("Regret (")[1].splitlines()
     assert [line.split()[0] for line in regret[2:4]] == ["FIFO", "SJF"]
     assert sum(line.endswith("*") for line in regret) >= 1
 
