@@ -130,7 +130,7 @@ def _check_peak(world: World, node: int, uses: list[Use], now_s: float) -> None:
     for resource in np.flatnonzero(highest > capacity + ROOM_TOLERANCE):
         raise PlanError(
             f"At {now_s:g} s: job {world.jobs.job_id[who]!r} and others would use {highest[resource]:g} "
-            f"{RESOURCE_WORDS[resource]} of node {node} at {when_s:g} s, of {capacity[resource]:g} there."
+            f"{RESOURCE_WORDS[resource]} of node {node} at {when_s:g} s, which has only {capacity[resource]:g}."
         )
 
 

@@ -37,7 +37,7 @@ def unequal_throughput(times: Sequence[StepTimes], network: str, servers: int = 
     check_network(network)
     check_count("servers", servers)
     if not 1 <= len(times) <= MOST_UNEQUAL:
-        why = f"must be from 1 to {MOST_UNEQUAL}, because all subsets are gone through, got {len(times)}"
+        why = f"must be from 1 to {MOST_UNEQUAL}, because all subsets are enumerated, got {len(times)}"
         raise InputError("number of unequal workers", why, "Give equal workers one time at each station")
     seconds = np.array([own.with_servers(servers).stations_s for own in times])
     delay_s, demand_s = seconds[:, 0], seconds[:, 1:]

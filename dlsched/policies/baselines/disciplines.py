@@ -46,7 +46,7 @@ def with_skip(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -
 def preemptive(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Select by totals in order, keep the selected where they are, stop the rest, then place (decision 001).
 
-    Steps: selected who run keep their nodes; the other running jobs are stopped; selected who wait are placed in
+    Steps: selected jobs that run keep their nodes; the other running jobs are stopped; selected who wait are placed in
     order; whatever is left goes to the rest in order, a stopped job getting its own nodes back where it can.
     """
     rows = sorted_rows(rows, order(adapter.state, rows))

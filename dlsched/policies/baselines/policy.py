@@ -73,7 +73,7 @@ class ListPolicy:
         )
 
     def _wake_at_s(self, state: State, running: Ints, vms: dict[int, str | None]) -> float | None:
-        """Return when to look again; at once where a slot empties, because another VM type may suit who waits."""
+        """Return when to look again; at once where a slot empties, because another VM type may suit a waiting job."""
         if len(running) == len(state.active):
             return None
         if None in vms.values():

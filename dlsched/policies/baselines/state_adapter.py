@@ -1,4 +1,4 @@
-"""The trial of one decision: who has been given room, who was stopped, and why the others wait."""
+"""The trial of one decision: which jobs got room, which were stopped, and why the others wait."""
 
 from __future__ import annotations
 

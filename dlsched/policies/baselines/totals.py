@@ -1,4 +1,4 @@
-"""Room counted in totals: what a preemptive policy spends when it selects who runs, before anything is placed."""
+"""Room counted in totals: what a preemptive policy spends when it selects which jobs run, before anything is placed."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def walk_fairly(rows: Ints, users: Ints, kinds: Ints, share_of: Callable[[int], 
     Parameters
     ----------
     rows, users, kinds
-        Waiting rows in submission order, whose they are, and their kinds. A row that does not fit is passed over;
+        Waiting rows in submission order, their users, and their kinds. A row that does not fit is passed over;
         room only shrinks, so once a kind has failed its later rows are not tried.
     share_of
         Dominant share of a user now; ``take`` changes it. Ties go to the earlier row.

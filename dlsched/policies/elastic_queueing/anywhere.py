@@ -1,6 +1,6 @@
 """Any cluster: widths handed out in amounts are placed on nodes, with speed curves that say which widths there are.
 
-Those who start are placed in the order they were served, then those who grow. What is free then goes to whoever waits
+Jobs that start are placed in the order they were served, then those that grow. What is free then goes to whoever waits
 and can use it.
 """
 

@@ -81,7 +81,7 @@ def _start(placing: Placing, rule: ElasticRule, queue: Queue) -> None:
 
 
 def _use_rest(placing: Placing, rule: ElasticRule, queue: Queue) -> None:
-    """Offer what is free to those who wait: room that no width fitted, or that the amounts did not know of."""
+    """Offer what is free to those that wait: room that no width fitted, or that the amounts did not know of."""
     waiting = queue.rows[~placing.runs(queue.rows) & (queue.wanted > 0)]
     if not placing.may_hold_any(waiting):
         return

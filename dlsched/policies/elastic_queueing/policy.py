@@ -46,7 +46,7 @@ class ElasticPolicy:
         self._width = np.zeros(0, dtype=np.int64)
 
     def plan(self, state: State) -> Plan:
-        """Return who gets how many workers, on which nodes, and why the others wait."""
+        """Return how many workers each job gets, on which nodes, and why the others wait."""
         self._learn(state)
         rows = state.active
         if not len(rows):

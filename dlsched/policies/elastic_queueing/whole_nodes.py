@@ -1,7 +1,7 @@
 """Clusters of equal nodes that hold one worker each: which nodes a job keeps, gets and gives back.
 
-A job's nodes are listed in rising order. One that shrinks keeps its first nodes; who grows or starts gets the first
-free ones, in source order.
+A job's nodes are listed in rising order. One that shrinks keeps its first nodes; a job that grows or starts gets the
+first free ones, in source order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GPU as a service: which machine types to rent, who runs on which GPUs, at least cost (path relinking and rivals)."""
+"""GPU as a service: which machines to rent, which job runs on which GPUs, at least cost (path relinking and rivals)."""
 
 from dlsched.policies.gpuaas.specs import GPUAAS
 

@@ -30,7 +30,7 @@ POSTPONED_USD = 1e6
 
 
 def plan_step(instance: Instance, variant: Variant, postponed_usd: float = POSTPONED_USD) -> Schedule:
-    """Return who executes in the next step.
+    """Return which jobs execute in the next step.
 
     DP(WCT): F1 = F2 = F_WCT. DP(FastWCT): the fastest configuration, F2 = F_WCT. DP(FastB): the fastest, postponing
     costs ``postponed_usd``. DP(AdjWCT): F1 with the adjusted tardiness, F2 = F_WCT. Configurations that tie go to the

@@ -61,7 +61,7 @@ class MarketPlan:
 
 
 def market(instance: Instance, settings: MarketSettings | None = None) -> MarketPlan:
-    """Return who runs where now, and when to ask again at the latest; deterministic."""
+    """Return which job runs where now, and when to ask again at the latest; deterministic."""
     settings = settings or MarketSettings()
     families = instance.times.shape[1]
     if not instance.num_jobs or not instance.num_nodes:

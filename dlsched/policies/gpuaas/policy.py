@@ -43,7 +43,7 @@ class InstancePolicy:
         self._free = False
 
     def plan(self, state: State) -> Plan:
-        """Return who runs where from now on, the machine types, and when to look again."""
+        """Return which job runs where from now on, the machine types, and when to look again."""
         if self._table is None:
             self._table, self._free = RateTable(state.nodes.vm_types), slots_are_free(state.nodes)
         adapter = StateAdapter.of(state, self._table, self._params.horizon_s, free=self._free)

@@ -64,7 +64,7 @@ def start_one(instance: Instance, schedule: Schedule) -> Schedule:
 
 
 def _may_move(instance: Instance, schedule: Schedule) -> NDArray[np.bool_]:
-    """Return who may go to a new node, (J,): those that wait, else those that leave no node empty behind them."""
+    """Return which jobs may go to a new node, (J,): those that wait, else those that leave no node empty."""
     can_run = np.isfinite(instance.fastest)
     waits = can_run & (schedule.node < 0)
     if waits.any():

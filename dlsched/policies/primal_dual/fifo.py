@@ -38,7 +38,7 @@ def fixed_workers(jobs: Sequence[Job], capacity: Floats, seed: int, most_workers
 
 
 def slot_plan(state: SlotState, workers: Sequence[int]) -> list[Booking | None]:
-    """Return what each job gets in this slot: who runs goes on, others start in order; ``workers`` by job."""
+    """Return what each job gets in this slot: running jobs go on, others start in order; ``workers`` by job."""
     machines = RoundRobin(state.capacity)
     for job, held in zip(state.jobs, state.held, strict=True):
         if held is not None:

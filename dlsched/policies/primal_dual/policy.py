@@ -27,7 +27,7 @@ from dlsched.policies.shared.facts import JobFacts
 from dlsched.policies.shared.wait_reasons import WaitReasonTracker
 
 Scheduler = Callable[[Floats, int, np.random.Generator], PdOrs]
-"""From capacity (H, R), slots and dice to what decides about one job after the other."""
+"""From capacity (H, R), slots and random numbers to what decides about one job after the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class BookingPolicy:
         self._admitted: set[int] = set()
 
     def plan(self, state: State) -> Plan:
-        """Return the bookings of new jobs and of those that lost theirs, and who is turned away."""
+        """Return the bookings of new jobs and of those that lost theirs, and which are rejected."""
         return self.plan_of(state, *self.judge(state))
 
     def plan_of(self, state: State, judged: Sequence[Judged], adapter: StateAdapter) -> Plan:
@@ -106,7 +106,7 @@ class BookingPolicy:
 
 
 def _may_change(state: State, adapter: StateAdapter, booked: Mapping[int, Allocation]) -> bool:
-    """Whether who finds no room now might at the next border, though no machine comes back: others give up theirs."""
+    """Whether a job without room now might find some at the next border, with no new machine: others give up theirs."""
     others = booked or len(state.running) or any(state.reserved(row) for row in state.waiting.tolist())
     return bool(others) or adapter.first > 0
 
@@ -221,8 +221,8 @@ def _numbered(booking: Booking | None, renumber: Callable[[Ints, Ints], Ints], t
 def _unchanged_slots(adapter: StateAdapter, bookings: Mapping[int, Booking | None]) -> int:
     """Return after how many slots, at least 1, a rule might answer otherwise when only time passes.
 
-    The rules look at machines, at who is there with what, and at the workers that would finish a job in a slot, as far
-    as its batch goes. The last changes only when little is left of a job, soonest on the fastest machines.
+    The rules look at machines, at the jobs and what they have, and at the workers that would finish a job in a slot, as
+    far as its batch goes. The last changes only when little is left of a job, soonest on the fastest machines.
     """
     runs = [row for row, booking in bookings.items() if booking is not None]
     fewest = MOST_SLOTS_ASLEEP

@@ -352,7 +352,7 @@ def read_instance_zip(source: Path | bytes, name: str) -> InstanceRead:
             for member in archive.infolist():
                 base = _base(member.filename)
                 if base in files:
-                    raise InputError(f"file {name}", f"the archive holds {base} twice", "Pack one instance")
+                    raise InputError(f"file {name}", f"the archive contains {base} twice", "Pack one instance")
                 if base in FILES:
                     files[base] = _content(archive, member, name)
     except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, EOFError) as error:

@@ -171,7 +171,7 @@ def _unzip(data: bytes, name: str) -> bytes:
         if "[Content_Types].xml" in names:
             raise InputError(f"file {name}", "it is an Office document", "Save the sheet as CSV")
         if len(inside) != 1:
-            why = f"the archive must hold exactly one file, it holds {len(names)} ({first_of(sorted(names), 10)})"
+            why = f"the archive must hold exactly one file, but holds {len(names)} ({first_of(sorted(names), 10)})"
             raise InputError(f"file {name}", why, "Unpack it and give one of them")
         if inside[0].flag_bits & 1:
             raise InputError(f"file {name}", "the archive is password-protected", "Unpack it first")

@@ -133,7 +133,7 @@ def test_one_leaves_when_the_other_comes():
     [
         pytest.param(
             {0: (step(5, (0, 5)), step(9)), 1: (step(8, (0, 4)), step(9))},
-            "At 0 s: job 'b' and others would use 9 GPUs of node 0 at 8 s, of 8 there",
+            "At 0 s: job 'b' and others would use 9 GPUs of node 0 at 8 s, which has only 8",
             id="two reservations",
         ),
         pytest.param(

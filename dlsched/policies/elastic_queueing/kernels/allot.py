@@ -26,7 +26,7 @@ from dlsched.policies.elastic_queueing.kernels.tables import (
 
 @compiled
 def allot(rule: Rule, curves: Curves, jobs: Jobs, queues: Queues, capacity: float, answer: Answer) -> int:
-    """Fill in who gets how many workers; return how many jobs were served.
+    """Fill in how many workers each job gets; return how many jobs were served.
 
     ``queues`` matters for the kind QUEUES only; new jobs join theirs. Its scratch holds the chunks of ``rule.chunk``;
     where a job needs larger ones there are fewer.

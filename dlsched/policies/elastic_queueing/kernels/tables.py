@@ -43,7 +43,7 @@ class Jobs(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """``given`` workers of each job, and in ``order`` who was served first; the rest is scratch. Shape (jobs,)."""
+    """``given`` workers of each job, and in ``order`` which was served first; the rest is scratch. Shape (jobs,)."""
 
     given: Ints
     order: Ints

@@ -63,6 +63,6 @@ def _compile(sources: int) -> Callable[[Search, int, int, bool], float]:
 search = _compile(fingerprint(Path(__file__).parent.glob("*.py")))
 """``search(tables, iterations, max_moves, opens_all)``: fill in the answer; return its score.
 
-``iterations`` constructions, the first without dice; up to ``max_moves`` moves towards each other elite schedule;
+``iterations`` constructions, the first without randomness; up to ``max_moves`` moves towards each other elite schedule;
 in the end jobs are spread over all nodes that may be opened, if ``opens_all``.
 """

@@ -1,4 +1,4 @@
-"""From what jobs want to who runs where: best fit, room for those that wait, growth, idle GPUs."""
+"""From what jobs want to which job runs where: best fit, room for those that wait, growth, idle GPUs."""
 
 from __future__ import annotations
 
