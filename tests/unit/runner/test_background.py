@@ -240,7 +240,7 @@ def test_a_result_that_cannot_be_kept_is_a_failure(store, monkeypatch, caplog):
     monkeypatch.setattr(store, "save_run", lambda record: (_ for _ in ()).throw(OSError("disk full")))
     (task_id,) = runner.submit([RunTask(short(), "fifo")])
     assert runner.wait(20)
-    assert runner.status([task_id])[0].message == "Computed, but not kept: disk full"
+    assert runner.status([task_id])[0].message == "Computed, but not saved: disk full"
     assert store.list_runs().empty
     runner.close()
 

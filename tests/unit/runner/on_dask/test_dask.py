@@ -250,7 +250,7 @@ def test_a_scheduler_without_workers_and_workers_that_differ_are_refused(
     with apart.worker_for_now("--nthreads", "3"):
         with pytest.raises(InputError, match="must run with one thread, got 3 threads") as found:
             open_pool(apart.address)
-        assert "--nthreads 1, and --nworkers 3" in found.value.do
+        assert "--nthreads 1 --nworkers 3" in found.value.do
     with (
         apart.worker_for_now(code=tmp_path / "nothing"),
         pytest.raises(InputError, match=r"cannot load dlsched .*No module named 'dlsched'"),
