@@ -221,7 +221,7 @@ def test_free_machine_types(page, store):
     assert not app.exception
     assert "The policy chooses which machines to rent" in shown(app)
     app = app.multiselect[0].set_value([]).run()
-    assert "none is chosen" in mistake(app)
+    assert "none is selected" in mistake(app)
     app = app.multiselect[0].set_value(["8 x A100"]).run()
     app = app.button(key="save-cluster").click().run()
     assert not app.exception

@@ -47,7 +47,7 @@ def test_the_form_begins_with_the_published_trace(form):
     hours = modelarts_scenario(ModelArtsSpec(), 1).workload.work.sum() / 3600
     mean_nodes = hours * 3600 / 178_898
     assert f"the jobs need {number(hours)} node-hours, which would keep {number(mean_nodes)} nodes busy while" in words
-    assert "there are 70." in words
+    assert "the cluster has 70." in words
     assert "1.6 times as fast" in words
 
 
