@@ -220,7 +220,7 @@ def in_window(segments: pd.DataFrame, axis: TimeAxis) -> pd.DataFrame:
 def longest(drawn: pd.DataFrame, axis: TimeAxis, most: int) -> tuple[pd.DataFrame, int]:
     """Return the longest pieces in the window that take at most ``most`` bars, and how many are left out.
 
-    A piece may take three: before its due time, after it, and its restart.
+    A piece may take three: before its due date, after it, and its restart.
     """
     if 3 * len(drawn) <= most:
         return drawn, 0
@@ -233,7 +233,7 @@ def longest(drawn: pd.DataFrame, axis: TimeAxis, most: int) -> tuple[pd.DataFram
 
 
 def _is_late(axis: TimeAxis, start_s: Floats, end_s: Floats, due_s: Floats) -> Mask:
-    """Return which pieces run past their due time for long enough to be seen."""
+    """Return which pieces run past their due date for long enough to be seen."""
     wholly = start_s >= due_s
     return wholly | (axis_px(axis, end_s - due_s) >= 1)
 
@@ -294,7 +294,7 @@ def add_groups(
 
 
 def add_state_sets(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars) -> None:
-    """Add bars in blue up to the due time, hatched orange after it."""
+    """Add bars in blue up to the due date, hatched orange after it."""
     late = _is_late(axis, bars.start_s, bars.end_s, bars.due_s)
     until = np.where(late, np.maximum(bars.due_s, bars.start_s), bars.end_s)
     before = replace(bars, end_s=until).take(until > bars.start_s)

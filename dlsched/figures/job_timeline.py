@@ -28,7 +28,7 @@ class JobOutcome:
 
 
 def job_outcomes(outcomes: Sequence[JobOutcome], due_in_s: float, theme: Theme) -> Chart:
-    """Return a bar per run, time not running and time running since submission; ``due_in_s`` NaN = no due time."""
+    """Return a bar per run, time not running and time running since submission; ``due_in_s`` NaN = no due date."""
     there = np.array([outcome.there_s for outcome in outcomes])
     ran = np.minimum([outcome.run_s for outcome in outcomes], there)
     known_due = due_in_s == due_in_s and due_in_s > 0

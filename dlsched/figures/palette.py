@@ -28,7 +28,7 @@ class Theme:
     worse: str
     worse_text: str
     late: str
-    """Held past the due time; lighter than blue also without colour."""
+    """Held past the due date; lighter than blue also without colour."""
     faded: str
     """Groups that step back behind a highlighted one."""
     tint: str

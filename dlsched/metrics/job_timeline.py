@@ -51,7 +51,7 @@ class Span:
 class JobTimeline:
     """One job's timeline and outcome; None where a number is undefined.
 
-    ``late_s`` is None without a due time; ``paused_s`` is the time after the first start without any GPUs.
+    ``late_s`` is None without a due date; ``paused_s`` is the time after the first start without any GPUs.
     """
 
     job_id: str

@@ -109,7 +109,7 @@ def _read_scenario(path: Path) -> Scenario:
 
 @lru_cache(maxsize=1)
 def _placeholder() -> Scenario:
-    """Return the smallest scenario every everyday policy can run: it has due times, weights, users and prices."""
+    """Return the smallest scenario every everyday policy can run: it has due dates, weights, users and prices."""
     columns = {
         "job_id": ["a", "b", "c"],
         "submit_s": np.zeros(3),

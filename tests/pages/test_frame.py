@@ -24,7 +24,7 @@ def test_a_link_to_an_unknown_scenario_says_so_and_offers_a_way_on(open_page):
     app = open_page("simulate/run.py", part="History", scenario="deadbeef")
     assert not app.exception
     assert "Scenario deadbeef is not in this store" in app.error[0].value
-    assert [button.label for button in app.main.button] == ["Go on with the demo", "Import an export file"]
+    assert [button.label for button in app.main.button] == ["Continue with the demo", "Import an export file"]
     app = app.button[0].click().run()
     assert not app.error
 

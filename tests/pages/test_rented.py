@@ -53,7 +53,7 @@ def test_the_cost_tab_names_parts_hours_draws_rule_and_prices(saved, open_page):
     assert not app.exception
     texts = " ".join(plain(text) for text in app.markdown)
     assert "GPU-hours were paid for but not allocated" in texts
-    assert "for spare GPUs beside jobs" in texts
+    assert "for spare GPUs on busy machines" in texts
     assert "Billing per second" in texts
     assert "NC6 $0.56/h" in texts
     assert "Source: list prices 2022-07-05" in texts
@@ -124,7 +124,7 @@ def test_savings_of_both_sides_and_the_cheapest(saved, records):
 def test_idle_gpu_hours_in_words():
     assert idle_words({"gpu_hours_idle": 12.0, "gpu_hours_held": 108.0, "idle_cost": 3.0, "spare_cost": 4.5}) == (
         "12 GPU-hours were paid for but not allocated, 10% of all: $3.00 for machines without a job and $4.50 for "
-        "spare GPUs beside jobs"
+        "spare GPUs on busy machines"
     )
     nothing = idle_words({"gpu_hours_idle": 0.0, "idle_cost": 0.0})
     assert nothing == "every GPU-hour that was paid for was allocated to a job"

@@ -42,9 +42,9 @@ def jct_mean_bound(facts: RunFacts, needs: Needs) -> float | None:
 
 
 def tardiness_total_bound(facts: RunFacts, needs: Needs) -> float | None:
-    """Return the least total tardiness, seconds, of the jobs that did all their work; None without due times.
+    """Return the least total tardiness, seconds, of the jobs that did all their work; None without due dates.
 
-    The larger of two bounds: each job alone; and the earliest ends against the due times, both in order. Jobs that
+    The larger of two bounds: each job alone; and the earliest ends against the due dates, both in order. Jobs that
     failed count, they ended with the work they had; all others count nothing.
     """
     if not facts.has_due.any() or facts.jobs.due_s is None:

@@ -95,7 +95,7 @@ def _job_columns(facts: Facts, split: BillSplit | None) -> dict[str, Floats]:
 
 
 def _tardiness_s(facts: Facts) -> Floats:
-    """Time past due when a job left, or at the end of the run; NaN without a due time and for rejected jobs."""
+    """Time past due when a job left, or at the end of the run; NaN without a due date and for rejected jobs."""
     log, due_s = facts.log, facts.scenario.workload.due_s
     if due_s is None:
         return np.full(len(log.job_status), np.nan)

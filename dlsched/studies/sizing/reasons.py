@@ -57,7 +57,7 @@ def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: Size
     if not soon.any():
         return []
     return [
-        f"{share(float(soon.mean()))} of the jobs with a due time ({int(soon.sum()):,} of {amount(soon.size, 'job')}) "
+        f"{share(float(soon.mean()))} of the jobs with a due date ({int(soon.sum()):,} of {amount(soon.size, 'job')}) "
         "are due sooner than their own run time"
     ]
 

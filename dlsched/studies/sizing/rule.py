@@ -198,7 +198,7 @@ def require_numbers(targets: Sequence[Target], draws: Sequence[Replicate]) -> No
     for target in targets:
         if done and all(draw.values.get(target.metric) is None for draw in done):
             why = f"{target.kpi.label} has no number on these jobs and machines"
-            do = "Set what it needs (due times, weights, prices), or take another target"
+            do = "Set what it needs (due dates, weights, prices), or take another target"
             raise InputError(f"target {target.metric}", why, do)
 
 

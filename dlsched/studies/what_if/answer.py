@@ -125,7 +125,7 @@ def comparison_of(answer: WhatIf) -> Comparison:
 
 
 def service_rows(comparison: Comparison) -> list[Row]:
-    """Return the metrics of service that a sentence speaks of, those of due times first."""
+    """Return the metrics of service that a sentence speaks of, those of due dates first."""
     rows = {row.kpi.key: row for row in headline_rows(comparison) if row.kpi.section != "Cost"}
     order = sorted(rows, key=lambda key: (key != "late_share", key == "completed"))
     return [rows[key] for key in order]

@@ -90,7 +90,7 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
 
 def _by_curves() -> list[Recommended]:
     return [
-        Recommended("fifo-skip", "Every job on the nodes it asks for: the baseline for all that change them."),
+        Recommended("fifo-skip", "Every job runs on the nodes it requests: the baseline."),
         Recommended(
             "hell-malleable", "Each job runs where GPUs are used most economically; its GPUs change as jobs come."
         ),
@@ -112,7 +112,7 @@ def _renting() -> list[Recommended]:
 
 def _admitting() -> list[Recommended]:
     return [
-        Recommended("fifo", "First come, first served with the workers asked for: the baseline."),
+        Recommended("fifo", "First come, first served with the workers requested: the baseline."),
         Recommended("smd", "Not all jobs fit: admits those that are worth most together, each at its best size."),
         Recommended("optimus", "Gives each job workers and servers as long as they save time; admits in order."),
         Recommended("esw", "The simplest sizes: as many servers as workers; admits in order."),
@@ -124,7 +124,7 @@ def _admitting() -> list[Recommended]:
 def _booking() -> list[Recommended]:
     """Return what books machines; not Dorm, whose program of every slot takes most of a minute on the sample."""
     return [
-        Recommended("pd-ors-fifo", "In order of arrival with the workers asked for: the baseline."),
+        Recommended("pd-ors-fifo", "In order of arrival with the workers requested: the baseline."),
         Recommended("pd-ors", "Admits a job only if it is worth its price, and books machines for it hour by hour."),
         Recommended("oasis", "The same prices, but workers and servers on machines of their own."),
         Recommended("pd-ors-drf", "Shares the machines evenly among the jobs, hour by hour."),

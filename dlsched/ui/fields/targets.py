@@ -129,7 +129,7 @@ def today_metrics(scenario: Scenario, policy: str) -> Metrics:
 
 
 def offered_metrics(scenario: Scenario) -> list[str]:
-    """Return the metrics that have a better side, and what they need: due times, prices."""
+    """Return the metrics that have a better side, and what they need: due dates, prices."""
     lacking = fill.missing(scenario)
     return [
         key

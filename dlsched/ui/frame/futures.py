@@ -51,7 +51,7 @@ def menu(scenario: Scenario) -> None:
         st.markdown("**Futures of this scenario**, the same on every page")
         st.markdown(_explained(scenario, now))
         count = st.number_input(
-            "Futures beside the first", 0, MOST, now.count, key=f"futures-count-{tag}",
+            "Futures besides future 0", 0, MOST, now.count, key=f"futures-count-{tag}",
             help="With 40 a change must be better in 38 to be called better; with 10, in all of them",
         )  # fmt: skip
         vary = {} if scenario.generator is not None else _vary(now, tag)
@@ -97,7 +97,7 @@ def _explained(scenario: Scenario, futures: Futures) -> str:
         return "Every future is a new draw of the jobs from their mix."
     if not futures.vary:
         own = _drawn_words(scenario)
-        drawn = f"Each future draws anew {own}." if own else "Nothing differs between futures: one run says all."
+        drawn = f"Each future draws {own} again." if own else "Nothing differs between futures: one run is enough."
         return f"The jobs are as recorded. {drawn}"
     return f"Future 0 is what was recorded. The others are made from it: {listed(vary_words(futures.vary))}."
 

@@ -99,7 +99,7 @@ def _lost(title: str, error: StoreError) -> None:
         _deleted(error)
     error_box(error)
     with st.container(horizontal=True):
-        if st.button("Go on with the demo", type="primary"):
+        if st.button("Continue with the demo", type="primary"):
             st.query_params.clear()
             session.keep(session.demo())
             st.rerun()
@@ -115,7 +115,7 @@ def _deleted(error: session.ScenarioDeleted) -> None:
     with st.container(horizontal=True):
         if st.button("Restore it", type="primary", key="restore-linked"):
             scenario_menu.bring_back(error.deletion)
-        if st.button("Go on with another scenario", key="leave-deleted"):
+        if st.button("Continue with another scenario", key="leave-deleted"):
             st.query_params.clear()
             scenario_menu.open_scenario(session.start_scenario().scenario_hash)
     st.stop()

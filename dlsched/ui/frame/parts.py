@@ -104,7 +104,10 @@ def error_box(error: DlschedError) -> None:
         way_out = f"  \n**Do:** {safe(error.do, 400)}" if error.do else ""
         st.error(f"**{safe(error.what, 200)}**  \n{safe(error.why, 600)}{way_out}", icon="⛔")
     elif isinstance(error, PlanError):
-        st.error(f"**A policy asked for something impossible; this is a bug in it**  \n{safe(error, 600)}", icon="⛔")
+        st.error(
+            f"**The policy requested something impossible: a bug in the policy**  \n{safe(error, 600)}",
+            icon="⛔",
+        )
     elif isinstance(error, StoreError):
         st.error(f"**The result store**  \n{safe(error, 600)}", icon="⛔")
     else:

@@ -93,7 +93,7 @@ def facts(current: Scenario) -> list[str]:
 
 def _facts(current: Scenario) -> None:
     jobs, size, load, price = (dollars(fact) for fact in facts(current))
-    hint = "Work asked for per hour over work possible, while jobs arrive."
+    hint = "Work requested over work possible, while jobs arrive."
     with st.container(key="bar-facts-a", horizontal=True, gap="xsmall", width="content"):
         st.badge(jobs, color="gray")
         st.badge(size, color="gray")

@@ -28,7 +28,7 @@ def menu(info: ScenarioInfo) -> None:
         _switch(info)
         with st.container(horizontal=True, gap="small"):
             is_new = st.button("New…", key="bar-new", on_click=_close, help="A cluster first, then jobs for it")
-            if st.button("Duplicate", key="bar-duplicate", help="A copy to change; this one stays as it is"):
+            if st.button("Duplicate", key="bar-duplicate", help="A copy to edit; this scenario stays unchanged"):
                 open_scenario(session.store().duplicate_scenario(info.scenario_hash).scenario_hash)
             if st.button(
                 "Delete", key="bar-delete", help="With all its versions and runs. You can restore it for one day."
@@ -75,7 +75,7 @@ def _switch(info: ScenarioInfo) -> None:
     keys = list(labels)
     chosen = st.selectbox(
         "Scenario", keys, index=keys.index(info.scenario_hash), format_func=labels.__getitem__,
-        key=f"bar-switch-{info.scenario_hash}", help="Each edit made a version of its own; all of them are here",
+        key=f"bar-switch-{info.scenario_hash}", help="Every edit makes a new version; all of them are listed here",
     )  # fmt: skip
     if chosen and chosen != info.scenario_hash:
         open_scenario(chosen)

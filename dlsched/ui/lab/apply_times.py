@@ -162,8 +162,8 @@ def _measured_on(current: Scenario, predictions: list[Prediction]) -> str:
         return ""
     return st.selectbox(
         "Current run times are for", types, key=f"measured-on-{'-'.join(types)}",
-        help="How long each job runs now counts as its time with the GPUs it asks for on this type; all other times "
-        "follow in proportion from the prediction.",
+        help="The present run time of each job is taken as its time with the GPUs it requests on this type; all other "
+        "times follow in proportion from the prediction.",
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ SERVERS_HELP = (
 )
 SHARED_HELP = (
     "Off: on two and more nodes the servers have nodes of their own, so that w nodes are w - 1 workers and one server. "
-    "On: every node has a worker, servers run beside them at no cost."
+    "On: every node has a worker, and servers run next to them at no cost."
 )
 
 

@@ -93,7 +93,7 @@ def _months(tag: str) -> dict[str, Any]:
             persist_state="session", width=215, help="Compounded: 3% a month is 1.43x after a year",
         )  # fmt: skip
         months = st.number_input("Months ahead", 1, 60, key=f"growth-months-{tag}", persist_state="session", width=130,
-                                 help="Each is a run of its own, as today's month is")  # fmt: skip
+                                 help="Each month is simulated separately, like today's")  # fmt: skip
         begin = st.text_input("First month", key=f"growth-begin-{tag}", persist_state="session", width=130,
                               placeholder="no date", help="Today's month, as 2026-11; empty: numbers")  # fmt: skip
         lead = st.number_input("Delivery takes (months)", 0, 60, key=f"growth-lead_months-{tag}", width=190,

@@ -154,7 +154,7 @@ def show_kept(
             parts.error_box(InputError("options", "include no kept answer", "Select one, or choose Runs"))
         return
     with left:
-        st.markdown(f":gray[Today: the scenario as it is {safe(memo_options.frame_words(frame, scenario), 300)}.]")
+        st.markdown(f":gray[Today: the scenario unchanged {safe(memo_options.frame_words(frame, scenario), 300)}.]")
     places = {}
     with right:
         statuses = WORK.under_way()

@@ -333,7 +333,7 @@ def _cautions(scenario: Scenario, options: Sequence[Alternative]) -> list[Cautio
     found = memo_cautions(scenario, options, common)
     if common is None:
         counts = ", ".join(f"{name} {count(done)}" for name, done in completed.items())
-        text = f"The options do not complete all jobs, or not the same ({counts}): means are over unlike jobs."
+        text = f"The options do not complete all jobs, or not the same ({counts}): their means do not compare."
         found.append(Caution("orange", text, "Read the completed jobs first"))
     own = {guard.text for guard in found}
     for option in options:

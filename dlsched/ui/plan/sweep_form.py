@@ -232,9 +232,9 @@ def _alone(scenario: Scenario, tag: str, names: Mapping[str, str]) -> dict[str, 
     key = f"sweep-alone-{tag}"
     st.session_state[key] = [one for one in st.session_state.get(key, []) if one in names]
     chosen = st.multiselect(
-        f"Vary, each by itself (at most {MOST_AXES})", list(names), key=key, persist_state="session",
+        f"Vary one at a time (at most {MOST_AXES})", list(names), key=key, persist_state="session",
         format_func=names.__getitem__, max_selections=MOST_AXES,
-        help="Each value makes one situation beside the scenario as it is",
+        help="Each value makes one situation, compared with the unchanged scenario",
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         return {one: _values(scenario, tag, "one-at-a-time", one, names) for one in chosen}

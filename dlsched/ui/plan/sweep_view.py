@@ -57,7 +57,7 @@ _HOW = (
 )
 HOW: Mapping[str, str] = {
     "grid": f"{_HOW}\n\n{REGRET}\n\n{KNEE}",
-    "one-at-a-time": f"The scenario as it is comes first, then each value by itself. {_HOW}\n\n{BEHIND_WHY}",
+    "one-at-a-time": f"The unchanged scenario comes first, then each value alone. {_HOW}\n\n{BEHIND_WHY}",
 }
 """How the numbers are made, by mode."""
 FIRST_METRIC = "wait_p95"
@@ -199,7 +199,7 @@ def _decisions(answer: Sweep, _: str) -> None:
 def _tornado(answer: Sweep, metric: str) -> None:
     chart = tornado(answer, _policy(answer, metric, "tornado"), metric, charts.page_theme())
     if chart is None:
-        st.info("The scenario as it is has no such number under this policy.")
+        st.info("The unchanged scenario has no such number under this policy.")
     charts.show(chart, "sweep-tornado", caption=True, on_point=_clicked)
 
 

@@ -54,7 +54,7 @@ def controls(spec: WhatIfSpec, scenario: Scenario) -> None:
 
 
 def usual_keys(scenario: Scenario) -> list[str]:
-    """Return the changes that have a control from the start: nodes by type, demand, durations, due times, prices."""
+    """Return the changes that have a control from the start: nodes by type, demand, durations, due dates, prices."""
     cluster, jobs = scenario.cluster, scenario.workload
     names = list(dict.fromkeys(pool.vm.name for pool in cluster.pools))
     alone = [name for name in names if sum(pool.vm.name == name for pool in cluster.pools) == 1]

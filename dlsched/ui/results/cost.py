@@ -78,7 +78,7 @@ def idle_words(metrics: Metrics) -> str:
         return "every GPU-hour that was paid for was allocated to a job"
     paid = hours + float(metrics.get("gpu_hours_held") or 0)
     part = f", {share(hours / paid)} of all" if paid > 0 else ""
-    words = ((idle, "machines without a job"), (spare, "spare GPUs beside jobs"))
+    words = ((idle, "machines without a job"), (spare, "spare GPUs on busy machines"))
     costs = [f"{money(usd)} for {what}" for usd, what in words if usd >= 0.005]
     return f"{number(hours)} GPU-hours were paid for but not allocated{part}" + (
         f": {' and '.join(costs)}" if costs else ""

@@ -86,12 +86,14 @@ def _decision(one: LookAhead, run: OpenedRun, row: pd.Series) -> None:
                  help="What the solver says of the plan, and how it was found")  # fmt: skip
         st.badge(f"greedy: {one.scenarios or 'nothing to do'}", color="gray", help=SCENARIOS)
         st.badge(f"1 of {amount(one.steps, 'step')} of {duration(one.step_s)} is carried out", color="gray",
-                 help="Then everything is planned anew, with what has changed meanwhile")  # fmt: skip
+                 help="Then everything is planned again with what has changed since")  # fmt: skip
         if others := unlike(one, follows_plan=follows):
             st.badge(f"{amount(others, 'job')} not as decided", color="orange", help=UNLIKE)
     rows, always = order_of(one, follows_plan=follows)
     if len(rows) > always and st.toggle(
-        f"Show all {len(rows):,} jobs", key="look-all", help="Shown first: who changes now or differs between the plans"
+        f"Show all {len(rows):,} jobs",
+        key="look-all",
+        help="Shown first: jobs that change now or differ between the plans",
     ):
         always = len(rows)
     if rows:

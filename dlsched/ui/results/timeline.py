@@ -80,7 +80,7 @@ def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "
 
 
 def filling_slots(pieces: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
-    """Return pieces on rented machines with GPUs scaled so that a fully used machine fills its slot, whatever its size."""
+    """Return pieces on rented machines, GPUs scaled so that a fully used machine fills its slot, whatever its size."""
     size_of = {vm.name: max(vm.gpus, 1) for vm in scenario.cluster.vm_types}
     scale = max(size_of.values()) / pieces["vm_type"].map(size_of).fillna(1).astype(float)
     return pieces.assign(gpus=pieces["gpus"] * scale)
@@ -453,7 +453,7 @@ def worst_queue_s(series: pd.DataFrame) -> float:
 
 
 def next_late_s(jobs: pd.DataFrame, after_s: float) -> float | None:
-    """Return the due time of the first late job due after a time, else of the first late job at all."""
+    """Return the due date of the first late job due after a time, else of the first late job at all."""
     late = jobs["due_s"][jobs["tardiness_s"] > 0]
     if late.empty:
         return None

@@ -25,15 +25,16 @@ COLOURS = {"better": "blue", "worse": "orange"}
 HOW = {
     "Users, groups, job classes": "By the names in the jobs. Groups of fewer than 5 jobs a future are folded into one: "
     "a mean over them says little.",
-    "Size classes": "By GPUs asked for: 1, 2–4, 5–8, 9–16, more. Where more than 80% of the jobs are in one of these: "
+    "Size classes": "By GPUs requested: 1, 2–4, 5–8, 9–16, more. Where more than 80% of the jobs are in one of these: "
     "quarters of the jobs.",
     "Length classes": "By run time alone, as in slowdown: up to 10 min, to 2 h, to 24 h, longer; else quarters as "
     "above. Not known for jobs that completed under neither run.",
-    "Left out": "A mean is over the jobs that have the quantity under both runs. The others are counted beside it: a "
+    "Left out": "A mean is over the jobs that have the quantity under both runs. The others are counted separately: a "
     "run that starts or completes fewer jobs can have the better mean over those that are left.",
     "Ranges": "95% interval of the mean change over paired simulations. It covers one group at a time.",
     "One future": "Where nothing is random, a change is exact for this trace and has no range. Otherwise it is "
-    "rough, and no verdict is given. The middle half of the jobs says how unlike jobs fare; it is no error.",
+    "rough, and no verdict is given. The middle half of the jobs shows how much jobs differ; it is not an error of the "
+    "mean.",
 }
 
 
@@ -54,7 +55,7 @@ def choose(groupings: Sequence[Grouping], quantities: Sequence[str], key: str) -
     """Ask how jobs are grouped, what is compared and what counts; call it inside a horizontal container."""
     by = st.selectbox(
         "Group by", groupings, key=f"{key}-by", format_func=lambda one: NOUNS[one][0].capitalize(), width=150,
-        help="Jobs of a group are averaged; how groups are made is told below",
+        help="Jobs of a group are averaged; see below how groups are formed",
     )  # fmt: skip
     quantity = st.selectbox(
         "Quantity", quantities, key=f"{key}-quantity", format_func=lambda one: QUANTITIES[one].kpi.label, width=170,

@@ -145,8 +145,8 @@ def _policies(answer: Calibration) -> None:
 
 
 HOW = """
-**Replay**: every job is submitted when it was and runs as long as it ran, on this scenario's cluster with its
-rules; who starts when is the policy's choice. Compared are jobs with a recorded start that start in every replay, the
+**Replay**: every job is submitted when it was and runs as long as it ran, on this scenario's cluster with its rules;
+when each job starts is the policy's choice. Compared are jobs with a recorded start that start in every replay, the
 same for all policies. **JCT** is the turnaround time, from submission to the end, where the record has an end.
 
 **Nearest**: smallest typical factor. “No clear difference” where the 95% interval of its lead over the next, paired by

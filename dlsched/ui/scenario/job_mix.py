@@ -102,7 +102,7 @@ def generate(current: Scenario) -> Scenario:
         "Lateness ($/h)", 0.0, 1e6, 5.0, key="gen-late", persist_state="session",
         help="Planning cost of each hour a job is late; 0 = none",
     )  # fmt: skip
-    table = tables.editor(CLASSES, "gen-classes", COLUMNS, alt="Classes of jobs: share, GPUs, run time, due time")
+    table = tables.editor(CLASSES, "gen-classes", COLUMNS, alt="Classes of jobs: share, GPUs, run time, due date")
     spec = spec_of(table, int(jobs), PATTERNS[pattern], float(late), current)
     with st.spinner("Drawing"):
         if has_gpus:

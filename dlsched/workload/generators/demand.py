@@ -17,7 +17,7 @@ def scale_demand(workload: Workload, factor: float, seed: int) -> Workload:
     """Return ``factor`` times as many jobs, to the nearest job, between the same first and last submission.
 
     Below 1, jobs are left out; the first and the last stay. Above 1, copies of jobs of the trace are added. Copy k of a
-    job is called ``ID+k``: it has the job's own width, work, user and time to its due time, and is submitted at the
+    job is called ``ID+k``: it has the job's own width, work, user and time to its due date, and is submitted at the
     same time of another day. Days with more jobs get more of them; a job for which there is no other day is moved by
     an hour at most. Where all jobs arrive at once, copies do too.
 

@@ -40,7 +40,7 @@ class DueRule(FrozenModel):
         return f"due dates: submission + {self.low:g} to {self.high:g} times the fastest run time"
 
     def values(self, workload: Workload, seed: int) -> Floats:
-        """Return a due time for every job, seconds."""
+        """Return a due date for every job, seconds."""
         fastest_s = workload.work / build_speed(self.speed, workload).fastest()
         uniforms = job_uniforms(seed, "fill", workload.job_id, _DUE + 1)[:, _DUE]
         factor = self.low + (self.high - self.low) * uniforms

@@ -1,4 +1,4 @@
-"""Job mix: classes of jobs with shares, sizes, run times, due times and users, on an arrival pattern."""
+"""Job mix: classes of jobs with shares, sizes, run times, due dates and users, on an arrival pattern."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Gpus = Annotated[float, Field(ge=0, le=100_000)]
 
 
 class NoDue(FrozenModel):
-    """No due times."""
+    """No due dates."""
 
     kind: Literal["none"] = "none"
 

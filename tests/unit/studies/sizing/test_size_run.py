@@ -283,7 +283,7 @@ def test_no_size_says_why() -> None:
     soon = scenario.replace(workload=jobs.with_columns(due_s=jobs.submit_s + slack * jobs.work))
     answer = run_size(asked(soon, ("late_share", 0.05)), soon)
     assert (answer.answer, answer.status) == (None, "none")
-    assert "15% of the jobs with a due time (6 of 40 jobs) are due sooner than their own run time" in answer.reasons[0]
+    assert "15% of the jobs with a due date (6 of 40 jobs) are due sooner than their own run time" in answer.reasons[0]
     dear = run_size(asked(scenario, ("wait_p95", 1800), ("cost_month", 1000)), scenario)
     assert dear.answer is None
     assert "is the cheapest tried that meets the other targets and costs $" in dear.reasons[0]
