@@ -133,6 +133,8 @@ def finding(sweep: Sweep, metric: str) -> str:
     Of several policies which one is the safe choice and how much another can lose; of one policy what moves it. What
     happens is never compared with what else could happen: no condition is called better or cheaper.
     """
+    if sweep.mode == "one-at-a-time" and len(sweep.policies) == 1:
+        return f"{_moved_most(sweep, metric)} ({certainty(sweep)})."
     text = _of_policies(sweep, metric) if len(sweep.policies) > 1 else _of_one(sweep, metric)
     safe = [one for one in regrets(sweep, metric) if one.safest] if len(sweep.policies) > 1 else []
     fewer = next((words for one in safe if (words := fewer_words(sweep, one))), "")
@@ -204,11 +206,9 @@ def loss_words(sweep: Sweep, regret: Regret, metric: str, at: int | None = None)
 
 
 def _of_one(sweep: Sweep, metric: str) -> str:
-    """Return what changes the only policy: over a range its ends, one at a time what changes it most."""
+    """Return between what the only policy moves over a range."""
     policy, kpi = sweep.policies[0], MEASURES[metric]
     label = _name(sweep, policy)
-    if sweep.mode == "one-at-a-time":
-        return _moved_most(sweep, metric)
     known = [(point, of) for point in range(len(sweep.points)) if (of := value_at(sweep, point, policy, metric))]
     if not known:
         return f"{label} has no number"
@@ -221,20 +221,25 @@ def _of_one(sweep: Sweep, metric: str) -> str:
 
 
 def _moved_most(sweep: Sweep, metric: str) -> str:
+    """Return what changes the only policy most, of things that are varied one at a time."""
     policy, kpi = sweep.policies[0], MEASURES[metric]
-    label, base = _name(sweep, policy), value_at(sweep, 0, policy, metric)
+    under, name, base = (
+        f"Under {_name(sweep, policy)},",
+        settings.within_sentence(kpi.label),
+        value_at(sweep, 0, policy, metric),
+    )
     moves = swings(sweep, policy, metric)
     if not moves or base is None:
-        return f"{label} has no numbers to compare"
+        return f"{under} {name} has no numbers to compare"
     point, change = max(moves[0].ends, key=lambda end: abs(end[1].value))
     if not change.value:
-        return f"nothing varied here changes it under {label}"
+        return f"{under} nothing varied here changes {name}"
     said = told(kpi, change)
     size = f"{said.size} on {kpi.show(base.value)}"
     if change.verdict in UNCLEAR:
-        return f"no change is clear under {label}; the largest is {said.size}, {point_words(sweep, point)}"
+        return f"{under} no change of {name} is clear; the largest is {said.size}, {where_words(sweep, point)}"
     sure = f", {said.verdict}" if said.verdict and not sweep.exact else ""
-    return f"under {label} it changes most {where_words(sweep, point)}: {size}{sure}"
+    return f"{under} {name} changes most {where_words(sweep, point)}: {size}{sure}"
 
 
 def value_text(kpi: KPI, of: Estimate | None) -> str:
@@ -367,6 +372,5 @@ def _thing_words(axis: Axis) -> str:
     """Return what varies by itself: its value where there is one, else its name within a sentence."""
     if len(axis.values) == 1:
         return situation_words(axis, axis.values[0])
-    label = axis.label if axis.label[:2].isupper() else axis.label[:1].lower() + axis.label[1:]
-    name, comma, kind = label.partition(", ")
+    name, comma, kind = settings.within_sentence(axis.label).partition(", ")
     return f"{name} ({kind})" if comma else name

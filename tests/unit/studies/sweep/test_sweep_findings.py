@@ -103,11 +103,15 @@ def test_of_one_policy_one_at_a_time_says_what_moves_it_most() -> None:
     answer = alone([[50 * MIN], [40 * MIN], [65 * MIN], [80 * MIN], [50 * MIN], [55 * MIN]], exact=True)
     assert [(move.axis, move.size / MIN) for move in swings(answer, "fifo", "jct_mean")] == [(1, 30), (0, 15), (2, 5)]
     assert [end[0] for end in swings(answer, "fifo", "jct_mean")[1].ends] == [1, 2]
-    assert "under FIFO it changes most at 4 nodes: +30 min on 50 min (exact" in finding(answer, "jct_mean")
+    assert "Under FIFO, mean turnaround time changes most at 4 nodes: +30 min on 50 min (exact" in finding(
+        answer, "jct_mean"
+    )
     still = alone([[50 * MIN]] * 6, exact=True)
-    assert "nothing varied here changes it under FIFO" in finding(still, "jct_mean")
+    assert "Under FIFO, nothing varied here changes mean turnaround time" in finding(still, "jct_mean")
     unsure = alone([[50 * MIN, 50 * MIN], [40 * MIN, 80 * MIN], *([[50 * MIN, 50 * MIN]] * 4)])
-    assert "no change is clear under FIFO; the largest is +10 min" in finding(unsure, "jct_mean")
+    assert "Under FIFO, no change of mean turnaround time is clear; the largest is +10 min" in finding(
+        unsure, "jct_mean"
+    )
 
 
 def test_the_ends_of_a_swing_are_the_lowest_and_the_highest_value_in_whatever_order_they_are_asked() -> None:
