@@ -29,6 +29,8 @@ TYPED = (
     Assumption(kind="bandwidth", text="bandwidth between machines: 1 to 2 MB per slot"),
     Assumption(kind="varied", text="arrivals +20%"),
     Assumption(kind="due-dates", text="due = submit + 1–3 x fastest time"),
+    Assumption(kind="due-dates", text="due dates: submission + 1 to 3 times the fastest run time"),
+    Assumption(kind="lateness-costs", text="cost of lateness: $1.00 per GPU for each hour late (example)"),
     Assumption(kind="lateness-costs", text="an hour late costs $1.00 per GPU (example)"),
     Assumption(kind="priorities", text="priority: fewer GPUs first"),
     Assumption(kind="users", text="users: 8 made-up users, drawn at random"),
