@@ -52,9 +52,9 @@ def test_lines_named_by_a_word_stand_before_lines_that_only_mention_it():
 @pytest.mark.parametrize(
     ("sentence", "names"),
     [
-        ("Backfill cuts the p95 wait in 20 of 21 futures.", ["backfill", "p95 wait", "future"]),
+        ("Backfill cuts the p95 wait in 20 of 21 futures.", ["backfill", "p95 wait"]),
         ("Two more nodes cost $87,600 more a month.", []),
-        ("Headrooms, makespans, bounds, knees and utility.", ["headroom", "makespan", "bound"]),
+        ("Headrooms, makespans, bounds, knees and utility.", ["headroom", "makespan"]),
         ("EASY backfills: [x](http://y)", ["backfill"]),
     ],
 )

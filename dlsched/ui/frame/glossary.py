@@ -18,10 +18,10 @@ from dlsched.workload.catalogue import data_path
 PARAM = "term"
 """Parameter of the URL: the terms the drawer is opened at, separated by commas; "" opens it at all."""
 EVERYDAY = frozenset(
-    {"available", "gap", "late", "load", "node", "option", "policy", "target", "wait", "work", "worker"}
+    {"available", "gap", "jobs", "late", "load", "node", "option", "policy", "target", "wait", "work", "worker"}
 )
 """Words of the glossary that no link is offered for: a reader of a sentence knows them."""
-MOST_OFFERED = 3
+MOST_OFFERED = 2
 WIDTH_PX = 520
 
 
