@@ -1,4 +1,4 @@
-"""Charts of the page Admissions: what is used and reserved of each resource, and who got in over the run."""
+"""Charts of admissions: what is used and reserved of each resource, and which jobs were admitted over the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dlsched.figures.palette import BLUE, PINK, TEAL, Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.studies.inspect.admissions.answer import Admission
 from dlsched.wording.clock import DAYS, Clock
-from dlsched.wording.formats import amount, number
+from dlsched.wording.formats import amount, number, small
 from dlsched.wording.resources import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS
 
 ROW_PX, HEAD_PX = 64, 104
@@ -21,6 +21,8 @@ LABEL_AT = 0.24
 MOST_POINTS = 600
 MOST_MARKS = 120
 """With more intervals, marks would run into each other."""
+OUTCOMES = {"admitted": "admitted", "waiting": "carried over", "rejected": "rejected"}
+"""What is said of jobs at an interval -> column of the counts."""
 
 
 def room_chart(one: Admission, theme: Theme) -> Chart:
@@ -35,7 +37,7 @@ def room_chart(one: Admission, theme: Theme) -> Chart:
     before, rows = np.array(one.reserved), np.arange(len(one.resources))
     figure = go.Figure()
     bars = (
-        ("there is", np.full(len(rows), 1.0), np.zeros(len(rows)), WIDE, {"color": theme.grid}),
+        ("available", np.full(len(rows), 1.0), np.zeros(len(rows)), WIDE, {"color": theme.grid}),
         ("reserved before", before / capacity, np.zeros(len(rows)), WIDE, hatched(theme.tint, "/", theme.ink)),
         ("reserved now", (reserved - before) / capacity, before / capacity, WIDE, {"color": theme.tint}),
         ("used", used / capacity, np.zeros(len(rows)), NARROW, {"color": theme.better}),
@@ -70,7 +72,7 @@ def room_table(one: Admission) -> pd.DataFrame:
             "used": used,
             "reserved before": one.reserved,
             "reserved": reserved,
-            "there is": one.capacity,
+            "available": one.capacity,
             "one more is worth (linear relaxation)": one.price,
         }
     )
@@ -82,24 +84,24 @@ def _label(one: Admission, place: int) -> str:
     amounts = f"{number(used[place])} used, {number(reserved[place])} reserved of {number(one.capacity[place])}"
     unit, word = RESOURCE_UNITS[resource], RESOURCE_WORDS[resource]
     named = f"{unit}: {amounts}" if unit == word else f"{word.capitalize()} (GiB): {amounts}"
-    return f"{named} · one more {ONE_UNIT[resource]} is worth {number(one.price[place])}"
+    return f"{named} · one more {ONE_UNIT[resource]} is worth {small(one.price[place])}"
 
 
 def _title(one: Admission) -> str:
     place = one.scarcest()
     if place is None:
-        return "More room would not be worth anything now" if one.value is not None else "What jobs use and reserve"
+        return "More capacity would not be worth anything now" if one.value is not None else "What jobs use and reserve"
     word = RESOURCE_WORDS[one.resources[place]]
     return f"{word[:1].upper()}{word[1:]} {'are' if word.endswith('s') else 'is'} the scarcest"
 
 
 def over_run(counts: pd.DataFrame, chosen: int, theme: Theme, clock: Clock = DAYS) -> Chart:
-    """Return who got in, was carried over and rejected at each interval of a run; ``chosen`` is its number.
+    """Return how many jobs were admitted, waited and were rejected at each interval; ``chosen`` is a number of one.
 
     ``counts`` as metrics.admissions.counts_of, at least one row; marks carry the number of their interval.
     """
     times = column(counts, "time_s")
-    values = {name: column(counts, name) for name in ("admitted", "carried over", "rejected")}
+    values = {name: column(counts, key) for name, key in OUTCOMES.items()}
     begin, end = float(times[0]), float(times[-1])
     room = 0.02 * max(end - begin, 1.0)
     axis = TimeAxis.over(begin - room, end + room, clock)
@@ -124,8 +126,8 @@ def over_run(counts: pd.DataFrame, chosen: int, theme: Theme, clock: Clock = DAY
     most = int(counts["carried over"].to_numpy().argmax())
     alt = (
         f"Over {amount(len(counts), 'interval')}: {amount(totals['admitted'], 'job')} admitted, "
-        f"{totals['rejected']:,} rejected; most carried over at interval {int(counts['number'].iloc[most]):,}: "
-        f"{int(values['carried over'][most]):,}."
+        f"{totals['rejected']:,} rejected; most waiting at interval {int(counts['number'].iloc[most]):,}: "
+        f"{int(values['waiting'][most]):,}."
     )
     table = counts.assign(**{axis.column: axis.at(times)}).drop(columns="time_s")
     return Chart(figure, alt, table)

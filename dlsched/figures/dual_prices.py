@@ -1,4 +1,4 @@
-"""Charts of the page Prices and admissions: prices by machine and slot, what is booked, and what a price is made of."""
+"""Charts of prices and admissions: prices by machine and slot, what is booked, and what a price is made of."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.domain.workload import Floats
-from dlsched.figures.base import CLEAR, Chart, framed, named_rows, plain
+from dlsched.figures.base import Chart, framed, hatched, named_rows, plain
 from dlsched.figures.palette import BLUE, TEAL, Theme
 from dlsched.studies.inspect.dual_prices.answer import SAME_PRICE, JobDecision, PricedRun, peak_of
-from dlsched.wording.formats import MINUS, amount, cut, small
+from dlsched.wording.formats import amount, cut, small
 from dlsched.wording.resources import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS, gang_words
 
 ROW_PX, LEAST_ROW_PX, HEAD_PX = 18, 4, 120
@@ -64,6 +64,8 @@ def _whole_ticks(slots: int) -> dict[str, int]:
 
 
 FIRST = "that of the first decision"
+SMALL_AT = -3.0
+"""Power of ten of the lowest price that has a colour of its own."""
 
 
 def _cells(figure: go.Figure, prices: Floats, slots: np.ndarray, most: float, name: str, theme: Theme) -> None:
@@ -82,11 +84,12 @@ def _cells(figure: go.Figure, prices: Floats, slots: np.ndarray, most: float, na
     if most <= 0:
         return
     low = float(prices[prices > 0].min())
-    top, bottom = float(np.log10(most)), float(np.log10(low))
+    top = float(np.log10(most))
+    bottom = max(float(np.log10(low)), min(SMALL_AT, top))  # what is next to nothing is one colour
     ticks = np.linspace(bottom, top, 4 if top - bottom > 0.01 else 1)
-    words = [small(10.0**tick) if tick >= -3 else f"10<sup>{MINUS}{-tick:.0f}</sup>" for tick in ticks.tolist()]
+    words = [small(10.0**tick) for tick in ticks.tolist()]
     figure.add_heatmap(
-        x=slots, y=np.arange(len(prices)), z=np.log10(np.maximum(prices, low)), zmin=bottom,
+        x=slots, y=np.arange(len(prices)), z=np.maximum(np.log10(np.maximum(prices, low)), bottom), zmin=bottom,
         zmax=max(top, bottom + 1e-9),
         colorscale=[[0, theme.card], [0.5, theme.tint], [1, theme.marks[BLUE]]], text=hover,
         hovertemplate="%{text}<extra></extra>", hoverongaps=False,
@@ -252,7 +255,7 @@ def _bars(
     figure.add_bar(
         x=[bar.last - bar.first + 0.9 for bar in bars], base=[bar.first - 0.45 for bar in bars], y=middles,
         width=[0.9 * width for width in each], orientation="h", name=name, showlegend=True, customdata=told,
-        marker={"color": colour if together else CLEAR, "line": edge},
+        marker=hatched(colour, "" if together else "/", theme.ground) | {"line": edge},
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
 
@@ -270,7 +273,7 @@ def price_parts(run: PricedRun, one: JobDecision, theme: Theme) -> Chart | None:
     figure.add_bar(
         x=paid, y=np.arange(len(paid)), orientation="h", width=0.6, showlegend=False,
         marker={"color": theme.marks[BLUE]}, text=[small(part) for part in one.paid], textposition="auto",
-        customdata=names, hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
+        customdata=names, hovertemplate="%{customdata}: %{text}<extra></extra>",
     )  # fmt: skip
     title = f"Price {small(one.best.price)}, by resource"
     framed(figure, theme, title=title, x="Price (utility)", y="", height=70 + 34 * max(len(names), 2) + 40)

@@ -36,9 +36,9 @@ def test_an_interval_opens_by_its_link_as_it_was(
     assert [(card.label, card.value) for card in app.metric] == [card[:2] for card in cards_of(one)]
     assert FIXED in shown(app)
     jobs, besides = app.dataframe[0].value, app.dataframe[1].value
-    assert sorted(jobs["job"]) == sorted(one.jobs)
-    assert (jobs["now"] == "in").sum() == one.count("in")
-    assert besides["workers and servers by"].tolist() == ["SMD", "ESW", "Optimus"]
+    assert sorted(jobs["Job"]) == sorted(one.jobs)
+    assert (jobs["Outcome"] == "admitted").sum() == one.count("in")
+    assert besides["Workers and servers by"].tolist() == ["SMD", "ESW", "Optimus"]
     assert not app.warning  # worked out again it is what the run has stored
 
 
@@ -68,7 +68,7 @@ def test_another_rule_is_shown_beside(saved: dict[str, str], runner: Runner, ope
     one = at(batches(), "smd", {}, 1)
     rows = one.beside("esw", "first-come").rows
     inside = {job for job, row in zip(one.jobs, one.row, strict=True) if row in rows}
-    assert set(table["job"][table["ESW, first come"] == "in"]) == inside
+    assert set(table["Job"][table["ESW, first come"] == "admitted"]) == inside
 
 
 def test_the_story_of_a_job_and_its_workers_and_servers_are_a_click_away(

@@ -51,7 +51,7 @@ def test_a_decision_opens_by_its_link_with_both_plans(
     assert not app.exception
     assert app.number_input(key=f"look-number-{saved[OPTIMAL]}").value == 1
     assert app.header[0].value.replace("\\", "") == (
-        "job 0 gets 2 nodes instead of 4. 2 other jobs change too. Greedy would do the same with it."
+        "job 0 gets 2 nodes instead of 4, so that 2 jobs can start. Greedy would do the same with it."
     )
     assert [card.label for card in app.metric] == ["Objective", "Bound, gap", "CPU, whole call", "Jobs waiting"]
     assert app.metric[0].value == "3.12"
@@ -105,7 +105,7 @@ def test_in_a_greedy_run_the_plan_is_what_would_have_been(
 ) -> None:
     app = open_page(PAGE, part="Inside", run=saved[GREEDY], decision="1")
     assert app.header[0].value.replace("\\", "") == (
-        "job 0 gets 2 nodes instead of 4. 1 other job changes too. The optimal allocator would do the same with it."
+        "job 0 gets 2 nodes instead of 4, so that 1 job can start. The optimal allocator would do the same with it."
     )
     assert app.metric[3].value == "1"
     assert app.dataframe[0].value["reason recorded"].tolist() == ["not enough GPUs free"]

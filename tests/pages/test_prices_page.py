@@ -35,10 +35,10 @@ def test_a_run_opens_with_sentence_cards_prices_and_the_job_that_is_named(
     assert not app.exception
     assert app.header[0].value.replace("\\", "") == (
         "2 of 4 jobs admitted; 1 could not finish in time, 1 found no room in time. "
-        "When b came, GPUs on machine n0 were dearest, slots 1 to 2."
+        "When b came, GPUs on machine n0 were most expensive, slots 1 to 2."
     )
     assert [(card.label, card.value) for card in app.metric] == [
-        ("Admitted", "2 of 4"), ("Rejected by price", "0"), ("Utility", "100"), ("Together, share", "100%"),
+        ("Admitted", "2 of 4"), ("Rejected by price", "0"), ("Utility", "100"), ("On a single machine", "100%"),
     ]  # fmt: skip
     assert subheaders(app)[0] == "b: worth 50 − price 3.12 = +46.9 → admitted."
     assert "price bounds from the jobs seen so far" in shown(app)
@@ -51,7 +51,7 @@ def test_another_job_is_looked_at_and_the_address_says_so(saved: str, runner: Ru
     app = app.selectbox(key=f"price-job-{saved}-1").set_value(3).run()
     assert not app.exception
     assert app.query_params["job"] == "3"
-    assert subheaders(app)[0] == "d: turned away, it could not finish in time even alone."
+    assert subheaders(app)[0] == "d: rejected, it could not finish in time even alone."
     assert "No prices were looked at for d" in shown(app)
 
 
@@ -91,7 +91,7 @@ def test_the_best_in_hindsight_is_computed_when_asked_for_and_kept(
 def test_a_large_run_says_why_there_is_no_best_in_hindsight(store: Store, runner: Runner, open_page: OpenPage) -> None:
     app = open_page(PAGE, part="Inside", run=store.save_run(simulate(drawn(), "oasis").record()))
     assert not app.exception
-    assert "Computed for tiny cases only. Jobs arrive over" in shown(app)
+    assert "This comparison needs a very small run. Jobs arrive over" in shown(app)
     assert "price-hindsight" not in [button.key for button in app.button]
     assert "bandwidths are ours" in shown(app)
 

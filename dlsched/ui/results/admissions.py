@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 import streamlit as st
@@ -24,14 +23,17 @@ from dlsched.studies.inspect.admissions.words import (
     useful_unit,
 )
 from dlsched.ui.answers import Answers
-from dlsched.ui.frame import charts, loaders, session
+from dlsched.ui.frame import charts, loaders, session, tables
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
 from dlsched.ui.scenario import trust
-from dlsched.wording.formats import amount
+from dlsched.wording.formats import Kind, amount, small
 from dlsched.workload.studies.smd import sample_server_jobs
 
-PRECISE = ("worth", "worth per 1%", "its room is worth", "time (h)", "worth, first come", "worth, knapsack")
+KINDS: Mapping[str, Kind | Callable[[float], str]] = {
+    "Worth": small, "Worth per 1%": small, "Opportunity cost": small, "Run time": "duration",
+    "Worth, first come": small, "Worth, knapsack": small,
+}  # fmt: skip
 
 
 ADMISSIONS = DecisionInspector[Admission](
@@ -49,12 +51,12 @@ def admissions_part(run: OpenedRun) -> None:
     """Show the intervals of a run at which jobs were admitted."""
     run_id, rows = run.info.run_id, decisions(run.info.run_id)
     if rows.empty:
-        st.info("Nobody waited at any interval of this run: there was nothing to decide.", icon="ℹ️")
+        st.info("No job waited at any interval of this run: there was nothing to decide.", icon="ℹ️")
         st.stop()
     counts = _counts(run_id)
     most = busiest(counts)
-    jump = Jump("Most jobs", most, f"Interval {most:,}: most jobs ask to get in")
-    hint = "Jobs get in at intervals only; those in which nobody waited are not counted"
+    jump = Jump("Most jobs", most, f"Interval {most:,}: most jobs wait for admission")
+    hint = "Jobs are admitted at intervals only; intervals without a waiting job are not counted"
     number = ADMISSIONS.choose(run, rows, jump, hint)
     stored = float(rows["objective"].astype(float).iloc[number - 1])
     places = ADMISSIONS.bring(run, number, len(rows), lambda one: _interval(one, run, stored), lambda: run.scenario)
@@ -99,14 +101,14 @@ def _jobs(one: Admission, run: OpenedRun) -> None:
     others = [(beside.rule, beside.admission) for beside in one.besides]
     others.remove((one.rule, one.admission))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        beside = st.selectbox("Beside it", [None, *others], key="admit-beside", width=230, persist_state="session",
-                              format_func=lambda rule: named(rule) if rule else "nobody",
-                              help="Who would get in by another rule, in the same state")  # fmt: skip
+        beside = st.selectbox("Compare with", [None, *others], key="admit-beside", width=230, persist_state="session",
+                              format_func=lambda rule: named(rule) if rule else "no other rule",
+                              help="Which jobs another rule would admit in the same state")  # fmt: skip
         _job_links(one, run)
     frame = jobs_frame(one, beside)
     st.dataframe(
-        frame.head(charts.MAX_TABLE_ROWS), hide_index=True, key="admit-jobs", placeholder="–",
-        column_config=_formats(HELP),
+        tables.in_words(frame.head(charts.MAX_TABLE_ROWS), KINDS), hide_index=True, key="admit-jobs", placeholder="–",
+        column_config={name: st.column_config.Column(help=text) for name, text in HELP.items()},
         alt=f"{amount(len(frame), 'job')}, by worth for a percent of what each reserves most of",
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -122,41 +124,36 @@ def _job_links(one: Admission, run: OpenedRun) -> None:
     if (
         job in ids
         and not is_drawn_anew
-        and st.button("Its workers and servers", key="admit-servers", help="How long with every number of both")
+        and st.button("Compare its workers and servers", key="admit-servers", help="Its run time with each number")
     ):
         session.go("Speed-up", part="Parameter servers", job=str(ids.index(job)))
 
 
 def _besides(one: Admission) -> None:
-    """Show what each rule lets in with each admission, in the same state."""
+    """Show what each rule admits in the same state, by first come and by the knapsack."""
     st.subheader("The other rules in the same state", anchor=False)
     frame = besides_frame(one)
-    st.dataframe(frame, hide_index=True, key="admit-besides", placeholder="–", column_config=_formats({}),
-                 alt="; ".join(f"{line.iloc[0]}: {line.iloc[1]} in by first come, {line.iloc[3]} by the knapsack"
+    st.dataframe(tables.in_words(frame, KINDS), hide_index=True, key="admit-besides", placeholder="–",
+                 alt="; ".join(f"{line.iloc[0]}: {line.iloc[1]} admitted by first come, {line.iloc[3]} by the knapsack"
                                for _, line in frame.iterrows()))  # fmt: skip
     st.markdown(optimus_words(one))
 
 
-def _formats(hints: Mapping[str, str]) -> dict[str, Any]:
-    numbers = {name: st.column_config.NumberColumn(format="%.4g", help=hints.get(name)) for name in PRECISE}
-    return {name: numbers.get(name, st.column_config.Column(help=hints.get(name))) for name in {**hints, **numbers}}
-
-
-SORTED = "Sorted by worth per 1% of the resource of which a job reserves the largest share; who runs comes last."
+SORTED = "Sorted by worth per 1% of the resource of which a job reserves the largest share; running jobs come last."
 HELP = {
-    "now": "In, carried over to the next interval, rejected, or running since before",
-    "gang": "What the policy chooses for it",
-    "time (h)": "From start to completion with this gang, as believed",
-    "worth": "Its utility when it completes, started now; of running jobs as decided when they started",
-    "reserves most of": "The resource of which its limit is the largest share",
-    "worth per 1%": "Worth for one percent of that resource",
-    "its room is worth": "What it reserves, at the prices of the linear relaxation. Could jobs be admitted in parts, "
-    "those worth more than their room would get in.",
+    "Outcome": "Admitted, waiting for the next interval, rejected, or running since before",
+    "Workers and servers": "What the policy chooses for it",
+    "Run time": "From start to completion with these workers and servers, as estimated",
+    "Worth": "Its utility when it completes, started now; of running jobs as decided when they started",
+    "Reserves most of": "The resource of which its limit is the largest share",
+    "Worth per 1%": "Worth for one percent of that resource",
+    "Opportunity cost": "What it reserves, at the prices of the linear relaxation. If jobs could be admitted in parts, "
+    "those worth more than this would be admitted.",
 }
 
 
 def _whole_run(run_id: str, counts: pd.DataFrame, number: int) -> None:
-    """Show who got in, was carried over and rejected over the run; a click on a mark opens its interval."""
+    """Show jobs admitted, waiting and rejected over the run; a click on a mark opens its interval."""
     st.subheader("The whole run", anchor=False)
 
     def clicked(customdata: object) -> None:

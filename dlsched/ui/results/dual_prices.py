@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -20,9 +19,10 @@ from dlsched.studies.inspect.dual_prices.words import (
     premises_of,
     reckoning_of,
     sentence_of,
+    signed_small,
 )
 from dlsched.ui.answers import Answers, Shown
-from dlsched.ui.frame import charts, loaders
+from dlsched.ui.frame import charts, loaders, tables
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.results.decision_inspector import Inspector, OpenedRun
@@ -147,8 +147,9 @@ def _jobs(run: PricedRun, one: JobDecision, info: RunInfo) -> None:
     frame = jobs_frame(run)
     shown = frame.head(charts.MAX_TABLE_ROWS)
     event = st.dataframe(
-        shown, hide_index=True, key=f"price-jobs-{info.run_id}", placeholder="–", on_select="rerun",
-        selection_mode="single-row", column_config=_formats(),
+        tables.in_words(shown, dict.fromkeys(PRICES, signed_small)), hide_index=True, on_select="rerun",
+        key=f"price-jobs-{info.run_id}", placeholder="–", selection_mode="single-row",
+        column_config={name: st.column_config.Column(help=text) for name, text in HELP.items()},
         alt=f"{amount(len(frame), 'job')} with worth, price and outcome",
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -165,32 +166,27 @@ def _jobs(run: PricedRun, one: JobDecision, info: RunInfo) -> None:
             st.rerun()
 
 
+PRICES = ("Worth", "Price", "Payoff", "Payoff of the alternative")
 HELP = {
-    "arrives, slot": "First slot it could use; slot 1 is that of the first decision",
-    "worth": "Its utility at the end of its best schedule",
-    "price": "What the machines of that schedule cost when it came",
-    "payoff": "Worth less price; admitted where above 0",
-    "alternative, payoff": "Of the best schedule with another last slot",
-    "together": "Slots in which all of the job is on one machine",
+    "First slot": "First slot it could use; slot 1 is that of the first decision",
+    "Worth": "Its utility at the end of its best schedule",
+    "Price": "What the machines of that schedule cost when it came",
+    "Payoff": "Worth less price; admitted where above 0",
+    "Payoff of the alternative": "Of the best schedule with another last slot",
+    "On a single machine": "Slots in which all of the job is on one machine",
 }
-
-
-def _formats() -> Mapping[str, Any]:
-    numbers = ("worth", "price", "payoff", "alternative, payoff")
-    columns = {name: st.column_config.NumberColumn(format="%.4g", help=HELP.get(name)) for name in numbers}
-    return {name: columns.get(name, st.column_config.Column(help=text)) for name, text in HELP.items()}
 
 
 def _hindsight(spec: DualPricesSpec, run: OpenedRun) -> dict[str, Any]:
     """Show how far the run is from the best in hindsight, or why that is not computed; return where progress goes."""
     st.subheader("Best in hindsight", anchor=False)
     if why := why_not(run.scenario, int(run.info.params["horizon_slots"])):
-        st.markdown(f":gray[Computed for tiny cases only. {why}]")
+        st.markdown(f":gray[This comparison needs a very small run. {why}]")
         return {}
     work = HINDSIGHT.work
     begins = HINDSIGHT.stored_id(spec) is None and not work.is_waiting() and not work.ended()
     if begins and not st.button(
-        "Compute the best in hindsight", key="price-hindsight", help="All plans of all jobs, as if they had been known"
+        "Compute the best in hindsight", key="price-hindsight", help="Searches all plans of all jobs"
     ):
         return {}
 
@@ -206,16 +202,16 @@ HOW = """
 When a job arrives, every resource of every machine has a **price** in every slot to come: low where nothing is booked,
 rising by the same factor with every share that is booked, up to what the best-paying job would give for it. The policy
 looks for the cheapest schedule that ends in each slot. What the job is **worth** then, less what the schedule costs, is
-its payoff; the best one counts. Above 0 the job is admitted and its machines are booked, for good; else it is turned
-away.
+its payoff; the best one counts. Above 0 the job is admitted and its machines are booked, for good; else it is
+rejected.
 
 The prices shown are those that the chosen job met, before it was booked itself. Prices of different resources are
 compared for the same share of what all machines have.
 
-**Together**: all workers and servers of the job are on one machine in that slot and use its faster links. **Spread**:
-over several machines.
+**On a single machine**: all workers and servers of the job are on one machine in that slot and use its faster links.
+**Spread**: over several machines.
 
 A stored run does not hold its prices: the simulation is repeated and every decision is kept. A banner tells where that
 gives another outcome than the run has stored. Bookings are as decided; what a failure, a cancellation or an early end
-gave back is in the Gantt of the run.
+gave back is on the Timeline of the run.
 """

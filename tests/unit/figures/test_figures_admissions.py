@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dlsched.figures.admissions import MOST_MARKS, MOST_POINTS, over_run, room_chart
+from dlsched.figures.admissions import MOST_MARKS, MOST_POINTS, OUTCOMES, over_run, room_chart
 from dlsched.figures.palette import DARK, LIGHT
 from tests.support.admission_runs import small_interval
 from tests.support.models import replaced
@@ -49,20 +49,20 @@ def test_texts_and_table_name_amounts_with_units_and_what_one_more_is_worth():
 def test_where_more_room_is_worth_nothing_the_title_says_so_and_blocks_above_capacity_are_seen():
     one = replaced(small_interval(), price=(0.0, 0.0), capacity=(5.0, 40.0))
     chart = room_chart(one, LIGHT)
-    assert chart.figure.layout.title.text == "More room would not be worth anything now"
+    assert chart.figure.layout.title.text == "More capacity would not be worth anything now"
     assert chart.figure.layout.xaxis.range[1] > 120  # 6 GPUs reserved of 5 that are left
 
 
 def test_each_mark_of_the_run_names_its_interval():
     chart = over_run(COUNTS, 2, LIGHT)
     lines = [trace for trace in chart.figure.data if trace.type == "scatter"]
-    assert [trace.name for trace in lines] == ["admitted", "carried over", "rejected"]
+    assert [trace.name for trace in lines] == ["admitted", "waiting", "rejected"]
     for trace in lines:
         assert list(trace.customdata) == [1, 2, 3]
         assert list(trace.x) == [0, 1, 2]
-        assert list(trace.y) == COUNTS[trace.name].tolist()
+        assert list(trace.y) == COUNTS[OUTCOMES[trace.name]].tolist()
     assert len({trace.marker.symbol for trace in lines}) == 3
-    assert chart.alt == "Over 3 intervals: 6 jobs admitted, 1 rejected; most carried over at interval 2: 7."
+    assert chart.alt == "Over 3 intervals: 6 jobs admitted, 1 rejected; most waiting at interval 2: 7."
     assert chart.figure.layout.yaxis.range[0] < 0
 
 

@@ -91,7 +91,7 @@ def test_who_is_there_at_once_gets_lanes_of_his_own_and_a_pause_parts_bars() -> 
     chart = known(bookings_chart(both, 0, LIGHT))
     looks = {trace.name: trace.marker for trace in chart.figure.data}
     assert list(looks) == ["on one machine", "this job, on one machine", "this job, spread"]
-    assert looks["this job, spread"].color == "rgba(0,0,0,0)"
+    assert looks["this job, spread"].pattern.shape == "/"
     assert looks["this job, spread"].line.color == LIGHT.marks[TEAL]
     assert looks["this job, on one machine"].color == LIGHT.marks[TEAL]
     assert "2 stays with all of the job on one machine, 2 as part of a job that is spread" in chart.alt

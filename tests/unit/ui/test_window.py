@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from dlsched.ui.results import window
-from dlsched.ui.results.timeline import next_late_s, worst_queue_s
+from dlsched.ui.results.timeline import around_job, crowd_words, next_late_s, node_blocks, worst_queue_s
 from dlsched.ui.results.window import Window, parse_nodes
 
 WHOLE = Window(100.0, 1_100.0, 0, 7)
@@ -78,3 +78,52 @@ def test_jumps():
     jobs = pd.DataFrame({"due_s": [50.0, 20.0, 90.0, 70.0], "tardiness_s": [1.0, 2.0, 0.0, 3.0]})
     assert [next_late_s(jobs, after) for after in (0.0, 20.0, 50.0, 70.0)] == [20.0, 50.0, 70.0, 20.0]
     assert next_late_s(jobs[jobs["tardiness_s"] == 0], 0.0) is None
+
+
+PIECES = pd.DataFrame(
+    {"row": [7, 7, 8], "node": [70, 72, 3], "start_s": [40_000.0, 40_000.0, 0.0], "end_s": [47_200.0, 47_200.0, 9e5]}
+)
+JOB = pd.Series({"row": 7, "submit_s": 30_000.0, "first_start_s": 40_000.0, "left_s": 47_200.0})
+LARGE = Window(0.0, 10 * 86_400.0, 0, 99)
+
+
+def test_a_found_job_is_in_the_middle_of_the_window_on_nodes_around_its_own() -> None:
+    found = around_job(JOB, PIECES, LARGE, LARGE)
+    assert (found.from_s + found.to_s) / 2 == pytest.approx(43_600.0)
+    assert found.length_s == pytest.approx(8 * 7_200.0)
+    assert found.num_nodes == 64
+    assert found.first_node <= 70
+    assert found.last_node >= 72
+    close = around_job(JOB, PIECES, Window(43_000.0, 43_060.0, 0, 99), LARGE)
+    assert close.length_s == pytest.approx(2.5 * 7_200.0)  # a window that is too close is widened
+
+
+def test_where_a_window_would_hold_too_many_pieces_it_shows_fewer_nodes() -> None:
+    crowd = pd.DataFrame({"row": 9, "node": [*range(100)] * 40, "start_s": 41_000.0, "end_s": 42_000.0})
+    found = around_job(JOB, pd.concat([PIECES, crowd]), LARGE, LARGE)
+    assert found.num_nodes == 16
+    assert found.first_node <= 70
+    assert found.last_node >= 72
+
+
+def test_a_job_that_never_started_is_shown_from_its_submission_on_all_nodes() -> None:
+    never = JOB.copy()
+    never[["row", "first_start_s", "left_s"]] = [1, float("nan"), float("nan")]
+    found = around_job(never, PIECES, LARGE, LARGE)
+    assert found.num_nodes == 100
+    assert found.from_s <= 30_000.0
+
+
+def test_blocks_of_nodes_are_offered_where_a_picture_does_not_hold_all() -> None:
+    assert node_blocks(Window(0, 1, 0, 63), Window(0, 1, 0, 63)) == {}
+    assert [*node_blocks(LARGE, LARGE)] == ["Show nodes 0–63"]
+    first = node_blocks(LARGE, LARGE)["Show nodes 0–63"][1]
+    assert [*node_blocks(first, LARGE)] == ["Show nodes 64–99", "Show all 100 nodes"]
+    last = node_blocks(first, LARGE)["Show nodes 64–99"][1]
+    assert [*node_blocks(last, LARGE)] == ["Show nodes 0–63", "Show all 100 nodes"]
+
+
+def test_crowded_windows_say_why_single_jobs_are_not_drawn() -> None:
+    assert crowd_words(100, 64) == ""
+    assert crowd_words(100, 65) == "65 nodes: single jobs are drawn for up to 64 nodes."
+    assert crowd_words(3_001, 8) == "3,001 jobs: single jobs are drawn for up to 3,000 in a window."

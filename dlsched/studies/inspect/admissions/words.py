@@ -1,4 +1,4 @@
-"""What the Admissions page says of an interval: sentence, cards, banners, tables; no page library."""
+"""What is said of an interval of admissions: sentence, cards, banners, tables; no page library."""
 
 from __future__ import annotations
 
@@ -8,42 +8,43 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.units import HOUR_S
 from dlsched.policies.registry import find
 from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, Admission
 from dlsched.studies.inspect.words import objective_cautions, stale_cautions
 from dlsched.studies.speed_models.server_split import UNITS_S
 from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import MISSING, amount, capital, duration, number, share
+from dlsched.wording.formats import MISSING, amount, capital, duration, number, share, small
 from dlsched.wording.resources import ONE_UNIT, RESOURCE_WORDS, gang_words, resource_verb
 
 FIXED = "With the same admission rule Optimus is within 0.5% of SMD."
 WHERE_FIXED = "That is over whole runs of the study's kind of jobs (60 batches of 50 jobs: 0.1% at most)."
-SMALL = 0.001
+OUTCOMES = {"in": "admitted", "carried over": "waiting"}
+LEAST = 0.001
+"""Worth below this is next to nothing."""
 
 
 def sentence_of(one: Admission) -> str:
-    """Return the interval in a sentence: who gets in, what they are worth, how sure, and what decides."""
+    """Return the interval in a sentence: how many jobs are admitted, their worth, how sure, and what decides."""
     return f"{_who(one)}{_worth(one)}. {_decides(one)}".strip()
 
 
 def _who(one: Admission) -> str:
     admitted, asked = one.count("in"), one.asked
     if asked == 1:
-        return "The one job that waits gets in" if admitted else "The one job that waits does not get in"
+        return "The only waiting job is admitted" if admitted else "The only waiting job is not admitted"
     if not admitted:
-        return f"None of {asked:,} jobs gets in"
+        return f"None of {asked:,} jobs is admitted"
     if admitted == asked:
-        return f"All {asked:,} jobs get in"
-    return f"{admitted:,} of {asked:,} jobs {'gets' if admitted == 1 else 'get'} in"
+        return f"All {asked:,} jobs are admitted"
+    return f"{admitted:,} of {asked:,} jobs {'is' if admitted == 1 else 'are'} admitted"
 
 
 def _worth(one: Admission) -> str:
     if one.value is None:
         return ", in order of submission: no job says what it is worth"
-    if not one.count("in") and (one.bound or 0.0) < SMALL:
+    if not one.count("in") and (one.bound or 0.0) < LEAST:
         return ""
-    if one.bound is None or one.bound < SMALL:
+    if one.bound is None or one.bound < LEAST:
         return f": worth {worth(one.value)}"
     if is_best(one):
         return f": worth {worth(one.value)}, proven to be the most"
@@ -57,7 +58,7 @@ def is_best(one: Admission) -> bool:
 
 def worth(value: float | None) -> str:
     """Return what something is worth; next to nothing is told without its zeros."""
-    return "under 0.001" if value is not None and 0 < value < SMALL else number(value)
+    return small(value)
 
 
 def _decides(one: Admission) -> str:
@@ -99,16 +100,16 @@ def cards_of(one: Admission) -> list[tuple[str, str, str]]:
             "added as shares of what there is.",
         ),
         (
-            "Carried over, rejected",
-            f"{one.count('carried over'):,}, {one.count('rejected'):,}",
-            "Carried over: asks again at the next interval. Rejected: has lost nearly all of its worth, or no gang "
+            "Not admitted",
+            f"{one.count('carried over'):,} waiting, {one.count('rejected'):,} rejected",
+            "Waiting: asks again at the next interval. Rejected: has lost nearly all of its worth, or no gang "
             "of it can ever run.",
         ),
     ]  # fmt: skip
 
 
 def _sure(one: Admission) -> str:
-    if one.value is None or one.bound is None or one.bound < SMALL:
+    if one.value is None or one.bound is None or one.bound < LEAST:
         return ""
     return ", proven" if is_best(one) else f" of {worth(one.bound)}"
 
@@ -163,28 +164,30 @@ def jobs_frame(one: Admission, beside: tuple[str, str] | None = None) -> pd.Data
     shares, of = one.largest_share()
     frame = pd.DataFrame(
         {
-            "job": one.jobs,
-            "now": one.fate,
-            "worth per 1%": one.worth_per_percent(),
-            "worth": one.worth,
-            "gang": [gang_words(*pair) or MISSING for pair in zip(one.workers, one.servers, strict=True)],
-            "time (h)": [None if time_s is None else time_s / HOUR_S for time_s in one.time_s_of],
-            "why": one.reason,
-            "reserves most of": [
+            "Job": one.jobs,
+            "Outcome": [OUTCOMES.get(fate, fate) for fate in one.fate],
+            "Worth per 1%": one.worth_per_percent(),
+            "Worth": one.worth,
+            "Workers and servers": [
+                gang_words(*pair) or MISSING for pair in zip(one.workers, one.servers, strict=True)
+            ],
+            "Run time": list(one.time_s_of),
+            "Why": one.reason,
+            "Reserves most of": [
                 f"{RESOURCE_WORDS[one.resources[place]]}, {share(part)}" if part > 0 else MISSING
                 for part, place in zip(shares, of, strict=True)
             ],
-            "its room is worth": one.room_prices(),
+            "Opportunity cost": one.room_prices(),
         }
     )
     if beside is not None:
         rows = set(one.beside(*beside).rows)
         waited = np.array([fate != "running" for fate in one.fate])
-        chosen = ["in" if row in rows else "out" for row in one.row]
+        chosen = ["admitted" if row in rows else "not admitted" for row in one.row]
         frame.insert(2, named(beside), np.where(waited, chosen, MISSING))
-    runs = frame["now"] == "running"
+    runs = frame["Outcome"] == "running"
     frame = frame.assign(_runs=runs).sort_values(
-        ["_runs", "worth per 1%"], ascending=[True, False], kind="stable", na_position="last"
+        ["_runs", "Worth per 1%"], ascending=[True, False], kind="stable", na_position="last"
     )
     return frame.drop(columns="_runs").reset_index(drop=True)
 
@@ -197,11 +200,11 @@ def named(rule: tuple[str, str]) -> str:
 def besides_frame(one: Admission) -> pd.DataFrame:
     """Return how many jobs each rule lets in with each admission in this state, and what they are worth."""
     rules = list(dict.fromkeys(beside.rule for beside in one.besides))
-    columns: dict[str, list[object]] = {"workers and servers by": [find(rule).label for rule in rules]}
+    columns: dict[str, list[object]] = {"Workers and servers by": [find(rule).label for rule in rules]}
     for admission, words in ADMISSION_WORDS.items():
         found = [one.beside(rule, admission) for rule in rules]
-        columns[f"in, {words}"] = [len(beside.rows) for beside in found]
-        columns[f"worth, {words}"] = [beside.worth for beside in found]
+        columns[f"Admitted, {words}"] = [len(beside.rows) for beside in found]
+        columns[f"Worth, {words}"] = [beside.worth for beside in found]
     return pd.DataFrame(columns)
 
 
@@ -210,7 +213,7 @@ def optimus_words(one: Admission) -> str:
     parts = []
     for admission, words in ADMISSION_WORDS.items():
         ours, theirs = one.beside("smd", admission).worth, one.beside("optimus", admission).worth
-        if ours is None or theirs is None or ours <= SMALL:
+        if ours is None or theirs is None or ours <= LEAST:
             continue
         apart = theirs / ours - 1
         size = "the same" if abs(apart) < 5e-6 else f"{share(abs(apart))} {'less' if apart < 0 else 'more'}"

@@ -1,4 +1,4 @@
-"""What the page Prices and admissions says: sentence, cards, banners, a job's reckoning, the list of jobs."""
+"""What is said of prices and admissions: sentence, cards, banners, a job's reckoning, the list of jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dlsched.wording.formats import MINUS, amount, count, cut, number, share, sm
 from dlsched.wording.resources import RESOURCE_WORDS, resource_verb
 
 NEXT_TO_NOTHING = 1e-3
-"""A price below this part of the worth turns nobody away."""
+"""A price below this part of the worth rejects no job."""
 REASONS: Mapping[str, tuple[str, str]] = {
     NOT_WORTH: ("was not worth its price", "were not worth their price"),
     NO_ROOM: ("found no room in time", "found no room in time"),
@@ -37,7 +37,7 @@ def admitted_words(run: PricedRun) -> str:
     if run.admitted == jobs:
         return "The one job is admitted." if jobs == 1 else f"All {jobs:,} jobs are admitted."
     away = [
-        f"{times:,} {REASONS.get(why, (f'turned away: {why}',) * 2)[times > 1]}"
+        f"{times:,} {REASONS.get(why, (f'rejected: {why}',) * 2)[times > 1]}"
         for why, times in sorted(run.turned_away().items(), key=lambda pair: (-pair[1], pair[0]))
     ]
     return f"{run.admitted:,} of {amount(jobs, 'job')} admitted; {', '.join(away)}."
@@ -52,7 +52,7 @@ def _dearest(run: PricedRun, one: JobDecision) -> str:
     first, last = dearest.first, dearest.last
     slots = f"slot {first:,}" if first == last else f"slots {first:,} to {last:,}"
     where = f"{RESOURCE_WORDS[resource]} on machine n{dearest.machine}{others}"
-    return f"When {cut(one.job)} came, {where} {resource_verb(resource, 'was', 'were')} dearest, {slots}."
+    return f"When {cut(one.job)} came, {where} {resource_verb(resource, 'was', 'were')} most expensive, {slots}."
 
 
 def cards_of(run: PricedRun, utility: float | None) -> list[tuple[str, str, str]]:
@@ -78,10 +78,10 @@ def cards_of(run: PricedRun, utility: float | None) -> list[tuple[str, str, str]
             f"{number(run.promised, exact=True)}.",
         ),
         (
-            "Together, share",
+            "On a single machine",
             share(run.together_share()),
-            "Worker-slots booked with all workers and servers of the job on one machine, of all that were booked; the "
-            "others are spread and use the slower links between machines.",
+            "Share of booked worker-slots in which all workers and servers of the job are on one machine; the others "
+            "are spread and use the slower links between machines.",
         ),
     ]
 
@@ -98,8 +98,8 @@ def cautions_of(run: PricedRun, rejected: set[int], *, stale: bool) -> list[Caut
     free = sum(best.price < NEXT_TO_NOTHING * best.worth for best in paid)
     if free > len(paid) / 2:
         found.append(Caution("info", f"{free:,} of {amount(len(paid), 'admitted job')} paid under 0.1% of their worth: "
-                           "the lowest price is next to nothing here. Until machines are nearly full, nobody is turned "
-                           "away for it."))  # fmt: skip
+                           "the lowest price is next to nothing here. Until machines are nearly full, no job is "
+                           "rejected for it."))  # fmt: skip
     return found
 
 
@@ -107,7 +107,7 @@ OURS = (
     Premise(
         "price bounds from the jobs seen so far",
         "The study takes all jobs, also those yet to come. Here the highest "
-        "and the lowest price follow from the jobs submitted so far, as nobody knows the others.",
+        "and the lowest price follow from the jobs submitted so far, as the others are not known yet.",
         "",
     ),
     Premise(
@@ -131,8 +131,8 @@ def reckoning_of(one: JobDecision) -> str:
     name = cut(one.job)
     if one.best is None:
         alone = {CANNOT_FINISH: "it could not finish in time even alone", NO_ROOM: "no room was left for it in time"}
-        return f"{name}: turned away, {alone.get(one.why, one.why)}."
-    end = "admitted" if one.admitted else "turned away, not worth its price"
+        return f"{name}: rejected, {alone.get(one.why, one.why)}."
+    end = "admitted" if one.admitted else "rejected, not worth its price"
     return f"{name}: {_sum(one.best)} → {end}."
 
 
@@ -154,7 +154,8 @@ def more_of(one: JobDecision) -> str:
     if one.bookings:
         slots, machines = len(one.machines_at), len({booked.machine for booked in one.bookings})
         alone = sum(number_of == 1 for number_of in one.machines_at.values())
-        kind = "together throughout" if alone == slots else f"together in {alone:,} of them" if alone else "spread"
+        kind = "on a single machine throughout" if alone == slots else "spread"
+        kind = f"on a single one in {alone:,} of them" if 0 < alone < slots else kind
         parts.append(f"Booked in {amount(slots, 'slot')} on {amount(machines, 'machine')}, {kind}.")
     if one.other is None:
         parts.append("No schedule ends in another slot.")
@@ -167,27 +168,27 @@ def jobs_frame(run: PricedRun) -> pd.DataFrame:
     """Return the decisions about all jobs, in order of arrival, one row a job."""
     rows = [
         {
-            "job": one.job,
-            "arrives, slot": one.first,
-            "outcome": "admitted" if one.admitted else "turned away",
-            "why": one.why,
-            "worth": one.best.worth if one.best else None,
-            "price": one.best.price if one.best else None,
-            "payoff": one.best.payoff if one.best else None,
-            "ends, slot": one.best.last if one.best else None,
-            "alternative, payoff": one.other.payoff if one.other else None,
-            "slots": len(one.machines_at) or None,
-            "machines": len({booked.machine for booked in one.bookings}) or None,
-            "together": f"{sum(n == 1 for n in one.machines_at.values()):,} of {len(one.machines_at):,}"
+            "Job": one.job,
+            "First slot": one.first,
+            "Outcome": "admitted" if one.admitted else "rejected",
+            "Why": one.why,
+            "Worth": one.best.worth if one.best else None,
+            "Price": one.best.price if one.best else None,
+            "Payoff": one.best.payoff if one.best else None,
+            "Last slot": one.best.last if one.best else None,
+            "Payoff of the alternative": one.other.payoff if one.other else None,
+            "Slots booked": len(one.machines_at) or None,
+            "Machines": len({booked.machine for booked in one.bookings}) or None,
+            "On a single machine": f"{sum(n == 1 for n in one.machines_at.values()):,} of {len(one.machines_at):,}"
             if one.bookings
             else None,
         }
         for one in run.first_decisions
     ]
     frame = pd.DataFrame(rows)
-    whole = ["ends, slot", "slots", "machines"]
+    whole = ["Last slot", "Slots booked", "Machines"]
     return frame.astype(dict.fromkeys(whole, "Int64")).astype(
-        dict.fromkeys(["worth", "price", "payoff", "alternative, payoff"], float)
+        dict.fromkeys(["Worth", "Price", "Payoff", "Payoff of the alternative"], float)
     )
 
 

@@ -41,9 +41,11 @@ def sentence_of(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
             return f"{first} {who} {'decide' if stuck else 'do'} the same."
         row = max(apart, key=lambda place: abs(one.first[place] - one.greedy[place]))
     else:
-        change = "changes" if changed == 2 else "change"
-        others = f" {amount(changed - 1, 'other job')} {change} too." if changed > 1 else ""
-        first = f"{_got(one, row, unit, follows_plan=follows_plan)}{others}"
+        why, told = _why(one, row, unit)
+        others = changed - 1 - told
+        change = "changes" if others == 1 else "change"
+        more = f" {amount(others, 'other job')} {change} too." if others else ""
+        first = f"{_got(one, row, unit, why, follows_plan=follows_plan)}{more}"
     other = one.greedy[row] if follows_plan else one.first[row]
     does = _does(one, row, other, unit, it="it" if changed else f"job {cut(one.jobs[row])}")
     return f"{first} {who} {does}{_idle(one, unit, follows_plan=follows_plan)}."
@@ -59,16 +61,35 @@ def unlike(one: LookAhead, *, follows_plan: bool) -> int:
     return sum(a != b for a, b in zip(one.got, one.decided(follows_plan=follows_plan), strict=True))
 
 
-def _got(one: LookAhead, row: int, unit: str, *, follows_plan: bool) -> str:
+def _why(one: LookAhead, row: int, unit: str) -> tuple[str, int]:
+    """Return what a change makes possible or is made possible by, and how many other jobs that tells of.
+
+    By the numbers of the decision alone: what some give up and others get at the same moment.
+    """
+    moves = [now - before for now, before in zip(one.got, one.held, strict=True)]
+    freed, taken = -sum(move for move in moves if move < 0), sum(move for move in moves if move > 0)
+    if moves[row] < 0:
+        starts = sum(not before and now > 0 for now, before in zip(one.got, one.held, strict=True))
+        grows = sum(move > 0 for move in moves) - starts
+        if starts:
+            return f", so that {amount(starts, 'job')} can start", starts
+        return (f", so that {amount(grows, 'job')} can grow", grows) if grows else ("", 0)
+    if not freed:
+        return f", as {unit}s were free", 0
+    givers = sum(move < 0 for move in moves)
+    return (f", on {unit}s that {amount(givers, 'job')} gave up", givers) if freed >= taken else ("", 0)
+
+
+def _got(one: LookAhead, row: int, unit: str, why: str, *, follows_plan: bool) -> str:
     job, before, now = cut(one.jobs[row]), one.held[row], one.got[row]
     name = job if job.lower().startswith("job") else f"Job {job}"
     wanted = one.decided(follows_plan=follows_plan)[row]
     word = "" if wanted == now else f"; {wanted:,} {'was' if wanted == 1 else 'were'} decided"
     if not before:
-        return f"{name} starts on {amount(now, unit)}{word}."
+        return f"{name} starts on {amount(now, unit)}{why}{word}."
     if not now:
-        return f"{name} loses its {amount(before, unit)}{word}."
-    return f"{name} gets {amount(now, unit)} instead of {before:,}{word}."
+        return f"{name} loses its {amount(before, unit)}{why}{word}."
+    return f"{name} gets {amount(now, unit)} instead of {before:,}{why}{word}."
 
 
 def _does(one: LookAhead, row: int, other: int, unit: str, *, it: str) -> str:

@@ -178,7 +178,7 @@ def test_bad_questions_say_what_is_wrong():
     assert window(given, "esw", {}, 999, 999) == []
     with pytest.raises(InputError, match="policy must be one of smd, esw, optimus"):
         registry.find("admissions").canonical(asked | {"policy": "fifo"})
-    with pytest.raises(InputError, match="without the scenario"):
+    with pytest.raises(InputError, match="without its scenario"):
         registry.compute("admissions", asked)
     with pytest.raises(InputError, match="asks about scenario"):
         registry.compute("admissions", asked, subject=batches(jobs=5))

@@ -32,13 +32,14 @@ FIRST_COME = replaced(ONE, admission="first-come", status="", value=20.0, bound=
 @pytest.mark.parametrize(
     ("one", "who", "worth_of", "why"),
     [
-        (ONE, "1 of 3 jobs gets in", "worth 30, proven to be the most", "Memory decides: one more GiB would be worth"),
-        (FIRST_COME, "1 of 3 jobs gets in", "worth 20 of at most 30", "Memory is scarcest: one more GiB"),
+        (ONE, "1 of 3 jobs is admitted", "worth 30, proven to be the most",
+         "Memory decides: one more GiB would be worth"),
+        (FIRST_COME, "1 of 3 jobs is admitted", "worth 20 of at most 30", "Memory is scarcest: one more GiB"),
         (replaced(ONE, price=(0.25, 0.0)), "1 of 3", "proven", "GPUs decide: one more GPU would be worth 0.25"),
         (replaced(ONE, price=(0.0, 0.0)), "1 of 3", "proven", "1 job waits: not enough memory left"),
-        (replaced(ONE, status="feasible", bound=31.0, **ALL_IN), "All 3 jobs get in", "worth 30 of at most 31", ""),
-        (replaced(ONE, value=0.0, bound=1e-6, status="", **NONE_IN), "None of 3 jobs gets in.", "", ""),
-        (replaced(ONE, value=1e-7, bound=1e-6, status="", **ALL_IN), "All 3 jobs", "worth under 0.001", ""),
+        (replaced(ONE, status="feasible", bound=31.0, **ALL_IN), "All 3 jobs are", "worth 30 of at most 31", ""),
+        (replaced(ONE, value=0.0, bound=1e-6, status="", **NONE_IN), "None of 3 jobs is admitted.", "", ""),
+        (replaced(ONE, value=1e-7, bound=1e-6, status="", **ALL_IN), "All 3 jobs", "worth <0.001", ""),
         (replaced(ONE, value=0.0, bound=12.0, status="", **NONE_IN), "None of 3 jobs", "worth 0 of at most 12", ""),
         (replaced(ONE, value=None, bound=None, status="", price=(0.0, 0.0)), "1 of 3", "no job says what it is worth",
          "1 job waits"),
@@ -56,7 +57,7 @@ def test_the_sentence(one: Admission, who: str, worth_of: str, why: str) -> None
 def test_the_cards_say_what_the_sentence_says():
     assert [card[:2] for card in cards_of(ONE)] == [
         ("Admitted", "1 of 3"), ("Worth", "30, proven"), ("Used share of reservations", "69.2%"),
-        ("Carried over, rejected", "1, 1"),
+        ("Not admitted", "1 waiting, 1 rejected"),
     ]  # fmt: skip
     assert ONE.used_of_reserved() == pytest.approx((3 / 10 + 24 / 40) / (6 / 10 + 28 / 40))
     assert cards_of(FIRST_COME)[1][1] == "20 of 30"
@@ -67,21 +68,26 @@ def test_the_cards_say_what_the_sentence_says():
 def test_jobs_are_sorted_by_worth_for_a_percent_of_what_they_reserve_most_of_and_who_runs_is_last():
     frame = jobs_frame(ONE, ("esw", "first-come"))
     # c: 60 for 80% of the memory = 0.75 per 1%; b: 30 for 50% = 0.6
-    assert frame["job"].tolist() == ["c", "b", "d", "<b>a</b>"]
-    assert frame["worth per 1%"].tolist()[:2] == pytest.approx([0.75, 0.6])
-    assert frame["reserves most of"].tolist() == ["memory, 80%", "memory, 50%", "–", "GPUs, 40%"]
-    assert frame["its room is worth"].tolist() == pytest.approx([16.0, 10.0, 0.0, 4.0])
-    assert frame["time (h)"].tolist()[:2] == [0.5, 1.0]
-    assert np.isnan(frame["time (h)"][2])
-    assert frame["gang"].tolist() == ["2 workers, 3 servers", "1 worker, 1 server", "–", "2 workers, 1 server"]
-    assert frame["ESW, first come"].tolist() == ["in", "out", "out", "–"]
+    assert frame["Job"].tolist() == ["c", "b", "d", "<b>a</b>"]
+    assert frame["Worth per 1%"].tolist()[:2] == pytest.approx([0.75, 0.6])
+    assert frame["Reserves most of"].tolist() == ["memory, 80%", "memory, 50%", "–", "GPUs, 40%"]
+    assert frame["Opportunity cost"].tolist() == pytest.approx([16.0, 10.0, 0.0, 4.0])
+    assert frame["Run time"].tolist()[:2] == [1800.0, 3600.0]
+    assert np.isnan(frame["Run time"][2])
+    assert frame["Workers and servers"].tolist() == [
+        "2 workers, 3 servers",
+        "1 worker, 1 server",
+        "–",
+        "2 workers, 1 server",
+    ]
+    assert frame["ESW, first come"].tolist() == ["admitted", "not admitted", "not admitted", "–"]
     assert "ESW, first come" not in jobs_frame(ONE)
 
 
 def test_the_other_rules_stand_beside_each_other():
     frame = besides_frame(ONE)
     assert frame.columns.tolist() == [
-        "workers and servers by", "in, first come", "worth, first come", "in, knapsack", "worth, knapsack",
+        "Workers and servers by", "Admitted, first come", "Worth, first come", "Admitted, knapsack", "Worth, knapsack",
     ]  # fmt: skip
     assert frame.iloc[1].tolist() == ["ESW", 1, 10.0, 1, 28.0]
     assert optimus_words(ONE).startswith(FIXED)
@@ -119,4 +125,4 @@ def test_the_unit_that_helps_is_the_shortest_longer_one_or_none():
 
 
 def test_next_to_nothing_is_told_without_its_zeros():
-    assert [worth(value) for value in (None, 0.0, 4e-6, 0.5, 1131.3)] == ["–", "0", "under 0.001", "0.5", "1,130"]
+    assert [worth(value) for value in (None, 0.0, 4e-6, 0.5, 1131.3)] == ["–", "0", "<0.001", "0.5", "1,130"]

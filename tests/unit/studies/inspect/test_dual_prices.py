@@ -175,7 +175,7 @@ def test_the_answer_goes_through_json_and_its_computation() -> None:
     assert PricedRun.from_plain(json.loads(json.dumps(record.answer))) == four_priced()
     assert told[-1] == "job 4 of 4"
     for kind in ("prices", "hindsight"):
-        with pytest.raises(InputError, match="without the scenario"):
+        with pytest.raises(InputError, match="without its scenario"):
             registry.compute(kind, spec)
         with pytest.raises(InputError, match="asks about scenario"):
             registry.compute(kind, spec, subject=regret())

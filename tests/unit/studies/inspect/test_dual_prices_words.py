@@ -51,7 +51,7 @@ def test_the_run_in_a_sentence() -> None:
     one = replaced(told[0], prices=packed(prices))
     assert sentence_of(a_run(*told), one) == (
         "41 of 50 jobs admitted; 6 were not worth their price, 3 could not finish in time. "
-        "When j0 came, GPUs on machine n3 were dearest, slots 8 to 12."
+        "When j0 came, GPUs on machine n3 were most expensive, slots 8 to 12."
     )
 
 
@@ -62,7 +62,7 @@ def test_the_run_in_a_sentence() -> None:
         (["", ""], "All 2 jobs are admitted."),
         ([NOT_WORTH], "0 of 1 job admitted; 1 was not worth its price."),
         (["", NO_ROOM, NO_ROOM, LATE], "1 of 4 jobs admitted; 2 found no room in time, 1 could not finish in time."),
-        (["", "no machine holds a server"], "1 of 2 jobs admitted; 1 turned away: no machine holds a server."),
+        (["", "no machine holds a server"], "1 of 2 jobs admitted; 1 rejected: no machine holds a server."),
     ],
     ids=["one", "all", "none", "several", "another"],
 )
@@ -75,24 +75,24 @@ def test_machines_that_cost_as_much_are_counted_and_the_one_with_most_such_slots
     prices = np.ones((3, 4, 2)) * [10.0, 0.01]  # of all GPUs 80, far less than 5 for a GiB of 800
     prices[0, 0, 1] = prices[1, 2, 1] = prices[2, 2, 1] = prices[2, 3, 1] = 5.0
     one = decided(prices=packed(prices), first=4)
-    assert sentence_of(a_run(one), one).endswith("memory on machine n2 and 1 other was dearest, slots 5 to 6.")
+    assert sentence_of(a_run(one), one).endswith("memory on machine n2 and 1 other was most expensive, slots 5 to 6.")
     prices[1, 2, 1] = 1.0
     one = decided(prices=packed(prices[:, :, :]), first=4)
-    assert sentence_of(a_run(one), one).endswith("memory on machine n0 was dearest, slot 4.")
+    assert sentence_of(a_run(one), one).endswith("memory on machine n0 was most expensive, slot 4.")
 
 
 def test_a_job_in_a_line() -> None:
     one = decided(other=EndingThen(9, 13.0, 8.8), bookings=(Booked(7, 1, 2, 1), Booked(8, 1, 1, 1), Booked(8, 2, 3, 0)))
     assert reckoning_of(one) == "j0: worth 14.2 − price 9.1 = +5.1 → admitted."
     assert more_of(one) == (
-        "Its cheapest schedule with the best payoff ends in slot 8. Booked in 2 slots on 2 machines, together in 1 of "
+        "Its cheapest schedule with the best payoff ends in slot 8. Booked in 2 slots on 2 machines, on a single one in 1 of "
         "them. Best alternative, ending in slot 9: worth 13 − price 8.8 = +4.2."
     )
     dear = decided(why=NOT_WORTH, best=EndingThen(3, 1.0, 1.5))
-    assert reckoning_of(dear) == "j0: worth 1 − price 1.5 = −0.5 → turned away, not worth its price."
+    assert reckoning_of(dear) == "j0: worth 1 − price 1.5 = −0.5 → rejected, not worth its price."
     assert more_of(dear).endswith("No schedule ends in another slot.")
-    assert reckoning_of(decided(why=NO_ROOM)) == "j0: turned away, no room was left for it in time."
-    assert reckoning_of(decided(why=LATE)) == "j0: turned away, it could not finish in time even alone."
+    assert reckoning_of(decided(why=NO_ROOM)) == "j0: rejected, no room was left for it in time."
+    assert reckoning_of(decided(why=LATE)) == "j0: rejected, it could not finish in time even alone."
     assert more_of(decided(why=LATE)) == ""
 
 
@@ -104,7 +104,7 @@ def test_four_cards() -> None:
         ("Admitted", "2 of 4"),
         ("Rejected by price", "1"),
         ("Utility", "27"),
-        ("Together, share", "25%"),
+        ("On a single machine", "25%"),
     ]
     assert "1 other job had no schedule" in cards[1][2]
     assert "As booked: 28.4" in cards[2][2]
@@ -133,12 +133,12 @@ def test_bandwidths_are_told_where_they_are_ours() -> None:
 
 def test_the_list_of_jobs() -> None:
     frame = jobs_frame(four_priced())
-    assert frame["job"].tolist() == ["a", "b", "c", "d"]
-    assert frame["outcome"].tolist() == ["admitted", "admitted", "turned away", "turned away"]
-    assert frame["payoff"].tolist()[:2] == pytest.approx([50 - 4 * 25 / 32] * 2)
-    assert frame["ends, slot"].tolist()[:2] == [2, 4]
-    assert frame["together"].tolist()[:2] == ["2 of 2", "2 of 2"]
-    assert frame[["worth", "price"]].isna().all(axis=1).tolist() == [False, False, True, True]
+    assert frame["Job"].tolist() == ["a", "b", "c", "d"]
+    assert frame["Outcome"].tolist() == ["admitted", "admitted", "rejected", "rejected"]
+    assert frame["Payoff"].tolist()[:2] == pytest.approx([50 - 4 * 25 / 32] * 2)
+    assert frame["Last slot"].tolist()[:2] == [2, 4]
+    assert frame["On a single machine"].tolist()[:2] == ["2 of 2", "2 of 2"]
+    assert frame[["Worth", "Price"]].isna().all(axis=1).tolist() == [False, False, True, True]
 
 
 def test_the_ratio_in_words() -> None:

@@ -147,7 +147,7 @@ def test_bad_questions_say_what_is_wrong():
         registry.find("look-ahead").canonical(asked("fifo", 1, 2))
     with pytest.raises(InputError, match="last must be at least first = 3"):
         registry.find("look-ahead").canonical(asked(OPTIMAL, 3, 2))
-    with pytest.raises(InputError, match="without the scenario"):
+    with pytest.raises(InputError, match="without its scenario"):
         registry.compute("look-ahead", asked(OPTIMAL, 1, 2))
     other = StoredRun(elastic_scenario(jobs=3))
     with pytest.raises(InputError, match="asks about scenario"):

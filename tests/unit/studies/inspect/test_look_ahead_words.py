@@ -34,11 +34,12 @@ def decided(held: list[int], first: list[int], greedy: list[int], **changes: obj
 @pytest.mark.parametrize(
     ("held", "first", "greedy", "idle", "words"),
     [
-        ([4, 2], [8, 2], [4, 2], (0, 3), "Job a gets 8 nodes instead of 4. Greedy would keep it at 4 and leave 3 nodes "
+        ([4, 2], [8, 2], [4, 2], (0, 3), "Job a gets 8 nodes instead of 4, as nodes were free. Greedy would keep it at 4 "
+         "and leave 3 nodes "
          "idle, not 0."),
-        ([4, 0], [4, 2], [4, 0], (0, 0), "Job b starts on 2 nodes. Greedy would let it wait."),
+        ([4, 0], [4, 2], [4, 0], (0, 0), "Job b starts on 2 nodes, as nodes were free. Greedy would let it wait."),
         ([4, 1], [0, 1], [2, 1], (0, 0), "Job a loses its 4 nodes. Greedy would give it 2 nodes."),
-        ([4, 1], [2, 2], [2, 2], (0, 0), "Job a gets 2 nodes instead of 4. 1 other job changes too. Greedy would do "
+        ([4, 1], [2, 2], [2, 2], (0, 0), "Job a gets 2 nodes instead of 4, so that 1 job can grow. Greedy would do "
          "the same with it."),
         ([4, 1], [4, 1], [4, 1], (0, 0), "Every job keeps what it has. Greedy would do the same."),
         ([4, 1], [4, 1], [4, 2], (1, 0), "Every job keeps what it has. Greedy would give job b 2 nodes and leave 0 "
@@ -53,7 +54,8 @@ def test_the_sentence_names_the_largest_change_and_what_greedy_would_do(held, fi
 def test_in_a_greedy_run_the_plan_is_the_other():
     one = decided([4, 2], [8, 2], [4, 4], idle=(0, 3), got=(4, 4))
     assert sentence_of(one, "node", follows_plan=False) == (
-        "Job b gets 4 nodes instead of 2. The optimal allocator would keep it at 2 and leave 0 nodes idle, not 3."
+        "Job b gets 4 nodes instead of 2, as nodes were free. The optimal allocator would keep it at 2 and "
+        "leave 0 nodes idle, not 3."
     )
     assert waiting_of(decided([1, 0], [1, 1], [1, 0], rest=5, got=(1, 0)), follows_plan=False) == (6, 5)
     assert waiting_of(decided([1, 0], [1, 1], [1, 0], rest=5), follows_plan=True) == (5, 6)
@@ -61,7 +63,7 @@ def test_in_a_greedy_run_the_plan_is_the_other():
 
 def test_what_jobs_got_is_told_where_it_is_not_what_was_decided():
     short = decided([2, 2, 0], [8, 2, 1], [4, 2, 1], got=(4, 2, 0), idle=(0, 3))
-    words = "Job a gets 4 nodes instead of 2; 8 were decided. Greedy would do the same with it."
+    words = "Job a gets 4 nodes instead of 2, as nodes were free; 8 were decided. Greedy would do the same with it."
     assert sentence_of(short, "node", follows_plan=True) == words  # nothing of idle nodes: they are not as decided
     assert unlike(short, follows_plan=True) == 2
     assert waiting_of(short, follows_plan=True) == (1, 0)
