@@ -177,8 +177,8 @@ def policies_page() -> str:
     parts = [
         WARNING.format("dlsched/policies/registry.py"),
         "# Policies",
-        "Use the key with `--policy` or `dlsched.simulate`; give parameters as `--param name=value` or as a dictionary. "
-        "If a scenario lacks what a policy needs, the run is refused with the reason.",
+        "Use the key with `--policy` or `dlsched.simulate`; give parameters as `--param name=value` or as a "
+        "dictionary. If a scenario lacks what a policy needs, the run is refused with the reason.",
         table(
             ("Key", "Name", "Family", "Needs"),
             [(f"[`{spec.key}`](#{spec.key})", spec.label, spec.family, _needs(spec)) for spec in POLICIES],

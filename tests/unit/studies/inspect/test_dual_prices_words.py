@@ -85,8 +85,8 @@ def test_a_job_in_a_line() -> None:
     one = decided(other=EndingThen(9, 13.0, 8.8), bookings=(Booked(7, 1, 2, 1), Booked(8, 1, 1, 1), Booked(8, 2, 3, 0)))
     assert reckoning_of(one) == "j0: worth 14.2 − price 9.1 = +5.1 → admitted."
     assert more_of(one) == (
-        "Its cheapest schedule with the best payoff ends in slot 8. Booked in 2 slots on 2 machines, on a single one in 1 of "
-        "them. Best alternative, ending in slot 9: worth 13 − price 8.8 = +4.2."
+        "Its cheapest schedule with the best payoff ends in slot 8. Booked in 2 slots on 2 machines, on a single one "
+        "in 1 of them. Best alternative, ending in slot 9: worth 13 − price 8.8 = +4.2."
     )
     dear = decided(why=NOT_WORTH, best=EndingThen(3, 1.0, 1.5))
     assert reckoning_of(dear) == "j0: worth 1 − price 1.5 = −0.5 → rejected, not worth its price."

@@ -34,8 +34,8 @@ def decided(held: list[int], first: list[int], greedy: list[int], **changes: obj
 @pytest.mark.parametrize(
     ("held", "first", "greedy", "idle", "words"),
     [
-        ([4, 2], [8, 2], [4, 2], (0, 3), "Job a gets 8 nodes instead of 4, as nodes were free. Greedy would keep it at 4 "
-         "and leave 3 nodes "
+        ([4, 2], [8, 2], [4, 2], (0, 3), "Job a gets 8 nodes instead of 4, as nodes were free. Greedy would keep it "
+         "at 4 and leave 3 nodes "
          "idle, not 0."),
         ([4, 0], [4, 2], [4, 0], (0, 0), "Job b starts on 2 nodes, as nodes were free. Greedy would let it wait."),
         ([4, 1], [0, 1], [2, 1], (0, 0), "Job a loses its 4 nodes. Greedy would give it 2 nodes."),
