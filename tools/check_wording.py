@@ -27,8 +27,6 @@ TEXTS = (
 QUOTED: Mapping[str, str] = {
     TABLE: "the tables themselves",
     "docs/decisions/": "a decision speaks of its day",
-    "dlsched/studies/inspect/": "being edited",
-    "dlsched/ui/results/admissions.py": "being edited",
 }
 """Where the phrases may stand, by how the path starts, and why."""
 UP_TO_FIVE_WORDS = r"(?:\s+\S+){0,5}?\s+"

@@ -167,23 +167,23 @@ def _whole_run(run_id: str, counts: pd.DataFrame, number: int) -> None:
 
 
 HOW = """
-Once an interval the policy looks at every job that waits. It chooses workers and servers for each, within the user's
+Once per interval the policy looks at every waiting job. It chooses workers and servers for each, within the user's
 limit; with them it knows when the job would complete if it started now, and what that is **worth**. Then it admits: by
 the **knapsack**, the jobs that are worth most together and whose limits fit what is free, or by **first come**, in
-order of submission up to the first that does not fit. An admitted job reserves its user's limit to its end and uses a
-part.
+order of submission up to the first that does not fit. An admitted job reserves its user's limit until its end and uses
+part of it.
 
 The **bound** is that of the knapsack for the same jobs, workers and servers: no choice of jobs is worth more. Where a
-choice reaches it, it is proven to be the best for this interval; over a run it may lose, because nobody knows who
-comes.
+choice reaches it, it is proven to be the best for this interval; over a whole run it may still lose, because future
+jobs are unknown.
 
 **What one more unit is worth** comes from the linear relaxation, in which jobs could be admitted in parts, of what was
-free before. One more GiB lets in no whole job: read it as which resource decides, not as what it would earn.
+free before. One more GiB admits no whole job: read it as which resource decides, not as what it would earn.
 
-Jobs that are not admitted are carried over while starting now would keep a share of their worth (a parameter of the
-policy), else rejected.
+Jobs that are not admitted wait for the next interval while starting now would keep a share of their worth (a parameter
+of the policy); otherwise they are rejected.
 
 A stored run does not hold the state of its intervals: the simulation is repeated up to here, and the three rules are
-asked with both admissions in the same state. A banner tells where that gives another worth than the run has stored.
-Rules beside the run's own use the run's interval and knapsack; SMD beside another rule chooses exactly.
+asked with both admissions in the same state. A banner says where that gives another worth than the run has stored.
+Rules other than the run's own use the run's interval and knapsack; SMD, compared with another rule, chooses exactly.
 """

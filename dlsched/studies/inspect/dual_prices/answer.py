@@ -141,7 +141,7 @@ class PricedRun(Answer):
         return next((one for one in self.first_decisions if one.row == row), None)
 
     def telling(self) -> JobDecision:
-        """Return a decision to begin with: the one at which prices mattered most, the first of equals."""
+        """Return a decision to start with: the one at which prices mattered most, the first of equals."""
         return max(self.first_decisions, key=lambda one: one.best.price if one.best else -np.inf)
 
     def prices_at(self, one: JobDecision) -> Floats | None:

@@ -121,7 +121,7 @@ OURS = (
 
 
 def premises_of(assumptions: tuple[Assumption, ...]) -> list[Premise]:
-    """Return what the page takes for granted; ``assumptions`` of the scenario, of which bandwidths matter here."""
+    """Return what the page assumes; ``assumptions`` of the scenario, of which bandwidths matter here."""
     ours = [Premise("bandwidths are ours", one.words, "Jobs") for one in assumptions if one.kind == "bandwidth"]
     return [*ours, *OURS]
 
