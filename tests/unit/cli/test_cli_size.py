@@ -39,7 +39,7 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
         ["3", "nodes", "answer", "$7,880/month", "0", "s,", "ok", "ok"]
     ]
     assert "2 nodes: fails; 1 node: fails." in lines
-    assert "3 nodes can handle no more jobs than now." in lines
+    assert "3 nodes can handle no more jobs than today's." in lines
     assert "Today's 2 nodes already miss the target with today's jobs." in lines
 
 
