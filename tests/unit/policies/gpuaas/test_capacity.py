@@ -168,7 +168,7 @@ def test_no_jobs():
         ),
         ({"times": [[[5, 4], [5, 3], [6, 4]], [[4], [4, 2], [1, 1]]]}, "instance, times.0.0: must have 1 times"),
         ({"times": [[[5], [5, 0], [6, 4]], [[4], [4, 2], [1, 1]]]}, "instance, times.0.1.1: Input should be greater"),
-        ({"times": [5, 6]}, "instance, times.0: Input should be a valid list, got 5 (1 more like it)"),
+        ({"times": [5, 6]}, "instance, times.0: Input should be a valid list, got 5 (and 1 more)"),
         ({"period": 0}, "instance, period: Input should be greater than 0, got 0"),
         ({"postpone_factor": -1}, "instance, postpone_factor: Input should be greater than or equal to 0, got -1"),
         ({"idle_penalty": None}, "instance, idle_penalty: Input should be a valid number, got None"),

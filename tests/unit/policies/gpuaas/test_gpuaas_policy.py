@@ -175,5 +175,5 @@ def test_costs_of_the_studys_own_program(folder: str, shared_data):
 
 def test_a_period_no_longer_than_a_restart_is_refused():
     slow = scenario([1000.0]).replace(options=SimulationRules(restart_s=3600.0))
-    with pytest.raises(InputError, match="period_s: must be above the restart of 3600 s"):
+    with pytest.raises(InputError, match="period_s: must be above the restart time of 3600 s"):
         simulate(slow, "gpuaas-greedy")
