@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.metrics.kpi import KPIS
+from dlsched.policies.registry import LABELS
 from dlsched.ui.frame.scenario_bar import policy_label
 from dlsched.wording.formats import amount
 
@@ -37,8 +38,9 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        """What the experiment was called, "" if nothing."""
-        return _first_text(self.runs["name"])
+        """What the experiment was called, "" if nothing: a run of its own is named after its policy."""
+        given = set(self.runs["name"].fillna(""))
+        return str(given.pop()) if len(given) == 1 and not given & {*self.policies} else ""
 
     @property
     def note(self) -> str:
@@ -64,7 +66,8 @@ def experiments_of(runs: pd.DataFrame) -> list[Experiment]:
     """
     ended = pd.to_datetime(runs["created_at"])
     started = ended - pd.to_timedelta(runs["wall_s"].fillna(0.0).astype(float), unit="s")
-    runs = runs.assign(started=started, ended=ended, stale=runs["stale"].fillna(False).astype(bool))
+    place = runs["policy"].map({key: number for number, key in enumerate(LABELS)})
+    runs = runs.assign(started=started, ended=ended, place=place, stale=runs["stale"].fillna(False).astype(bool))
     found = []
     for _, of_version in runs.groupby(["scenario_hash", "stale"], sort=False):
         in_order = of_version.sort_values(["started", "key"], kind="stable")
@@ -73,7 +76,7 @@ def experiments_of(runs: pd.DataFrame) -> list[Experiment]:
         for _, together in in_order.groupby(np.cumsum(is_new), sort=False):
             found.append(together)
     found.sort(key=lambda together: together["ended"].max(), reverse=True)
-    return [Experiment(together.sort_values(["seed", "started"], kind="stable")) for together in found]
+    return [Experiment(together.sort_values(["seed", "place"], kind="stable")) for together in found]
 
 
 # ---- tables ------------------------------------------------------------------------------------------
