@@ -136,7 +136,7 @@ def test_changes_are_taken_back_one_by_one_in_turn_and_all_at_once(store: Store,
     assert said(app) == both
     assert app.button(key="whatif-undo").disabled
     app = app.button(key="whatif-reset").click().run()
-    assert said(app).startswith("As it is")
+    assert said(app).startswith("Today, under FIFO")
     assert app.button(key="whatif-reset").disabled
     assert "set" not in app.query_params
 
@@ -213,10 +213,10 @@ def test_the_policy_of_today_is_said_once_and_never_follows_the_run_looked_at(
     assert said(app).startswith("Today, under FIFO: ")
     assert "FIFO, assumed" in what_if_row.baseline_words(app.session_state[what_if_state.SPEC], queued())
     app = app.selectbox(key="whatif-baseline").set_value("las").run()
-    assert said(app).startswith("As it is, LAS: ")
+    assert said(app).startswith("Today, under LAS: ")
     assert what_if_row.baseline_words(app.session_state[what_if_state.SPEC], queued()) == "Today: LAS"
     later = open_page(PAGE, scenario=queued().content_hash)
-    assert said(later).startswith("As it is, LAS: ")
+    assert said(later).startswith("Today, under LAS: ")
     other = open_page(PAGE, scenario=queued().content_hash, policy="sjf")
     assert what_if_row.baseline_words(other.session_state[what_if_state.SPEC], queued()) == "Compared with SJF"
     other = other.button(key="whatif-say-today").click().run()
@@ -354,7 +354,7 @@ def test_a_bad_link_says_what_is_wrong_and_begins_anew(
     (way_out,) = {"whatif-anew"} & keys(app)
     app = app.button(key=way_out).click().run()
     assert not app.exception
-    assert said(app).startswith("As it is")
+    assert said(app).startswith("Today, under FIFO")
 
 
 @pytest.mark.usefixtures("runner")
@@ -400,7 +400,7 @@ def test_another_scenario_begins_with_a_question_of_its_own(store: Store, open_p
     app.query_params["scenario"] = other.scenario_hash
     app = app.run()
     assert not app.exception
-    assert said(app).startswith("As it is")
+    assert said(app).startswith("Today, under FIFO")
     assert "set" not in app.query_params
 
 
@@ -418,7 +418,7 @@ def test_result_and_compare_lead_here_with_their_run_as_the_baseline(
     app = app.button(key=key).click().run()
     assert not app.exception
     assert app.title[0].value == "What if"
-    assert said(app).startswith("As it is, LAS: " if page.endswith("run_details.py") else "Two more nodes")
+    assert said(app).startswith("Today, under LAS: " if page.endswith("run_details.py") else "Two more nodes")
     assert link(app).get("set", []) == (
         [] if page.endswith("run_details.py") else [f"nodes:{scenario.cluster.num_nodes + 2}"]
     )

@@ -124,7 +124,9 @@ def cautions_of(one: Admission, objective: float | None, scenario: Scenario, *, 
         unit = useful_unit(scenario)
         way = f": use {unit}." if unit else ", and longer ones do not help: jobs end long after their worth is gone."
         text = f"Every job is worth 0 in this time unit ({unit_words(scenario.options.utility_unit_s)}){way}"
-        found.append(Caution("red", text, "Until then the choice of jobs means nothing." if unit else "Change the utilities."))
+        found.append(
+            Caution("red", text, "Until then the choice of jobs means nothing." if unit else "Change the utilities.")
+        )
     found += stale_cautions("interval", stale=stale)
     found += objective_cautions("the choice", one.value, objective)
     if one.status == "feasible" and one.value is not None and one.bound is not None and not is_best(one):
