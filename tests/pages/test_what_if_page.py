@@ -332,7 +332,7 @@ def test_a_run_that_cannot_be_is_told_in_a_box(store: Store, open_page: OpenPage
     app = opened(store, open_page, queued(workload=jobs), set=["nodes:1"])
     assert "A run did not come to its end" in shown(app)
     assert "can never fit" in shown(app)
-    assert said(app) == "The comparison is not complete: not every run came to its end."
+    assert said(app) == "The comparison is not complete: not every run finished."
     assert not app.metric
     assert "whatif-keep" not in keys(app) or app.button(key="whatif-keep").disabled
 
