@@ -85,9 +85,8 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     page.keyboard.press("Enter")
     settle(page)
     assert "from=" in page.url
-    page.goto(
-        page.url.replace("part=Timeline", "part=Jobs") + "&job=17"
-    )  # links name a job by its row, never by its name
+    # links name a job by its row, never by its name
+    page.goto(page.url.replace("part=Timeline", "part=Jobs") + "&job=17")
     settle(page)
     story = page.locator("h2").first.inner_text()
     assert "ran " in story
