@@ -305,3 +305,11 @@ def test_a_duplicate_is_opened_and_changes_on_its_own(store, open_page):
     info = store.scenario_info(looked_at(app))
     assert (info.name, info.version) == ("four jobs (copy)", 1)
     assert info.lineage != saved.lineage
+
+
+def test_the_part_of_one_page_is_not_taken_to_the_next(open_page, store):
+    app = open_page("scenario/jobs.py", part="Trust")
+    assert app.segmented_control(key="part").value == "Trust"
+    app = app.switch_page("pages/plan/capacity.py").run()
+    assert not app.exception
+    assert app.segmented_control(key="part").value == "Size"

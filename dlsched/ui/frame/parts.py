@@ -85,6 +85,9 @@ def pick(label: str, names: Mapping[str, str], key: str) -> str:
 def part_of_page(names: Iterable[str]) -> str:
     """Let the reader choose a part of the page, the first where none is named; the address bar names it."""
     first, *others = names
+    named = st.session_state.get("part", st.query_params.get("part", first))
+    if named not in (first, *others):  # a part of the page before
+        st.session_state["part"] = first
     chosen = st.segmented_control("Part", [first, *others], default=first, required=True, key="part",
                                   bind="query-params", label_visibility="collapsed")  # fmt: skip
     return str(chosen)
