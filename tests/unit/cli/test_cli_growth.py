@@ -94,7 +94,7 @@ def test_a_violation_ends_with_one(
     ("typed", "complaint"),
     [
         (["--target", "wait_mean<=5"], "needs a unit of its kind"),
-        (["--target", "cost_month<=5", "--target", "cost_month<=6"], "there twice"),
+        (["--target", "cost_month<=5", "--target", "cost_month<=6"], "listed twice"),
         (["--target", "wait_mean<=5s", "--begin", "2026-13"], "--begin 2026-13: is not a year and a month"),
         (["--target", "wait_mean<=5s", "--deliver", "4:+4"], "--deliver 4:+4: is not of the form MONTH:KEY:NODES"),
         (["--target", "wait_mean<=5s", "--deliver", "4:nodes.b:+4"], "there is none of this name"),
