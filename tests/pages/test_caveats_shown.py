@@ -96,12 +96,12 @@ def popovers(node: Any) -> Iterator[str]:
         yield from popovers(child)
 
 
-def beside(app: AppTest) -> list[str]:
-    """Return the texts of the badges that follow the headline."""
+def beside(app: AppTest, headline: str = "") -> list[str]:
+    """Return the texts of the badges that follow the first header that starts like the headline."""
     assert not app.exception
     assert not app.error
     shown = list(elements(app.main))
-    place = next(place for place, one in enumerate(shown) if one.type == "header")
+    place = next(place for place, one in enumerate(shown) if one.type == "header" and one.value.startswith(headline))
     found = [BADGE.match(one.value.replace("\\", "")) for one in takewhile(is_badge, shown[place + 1 :])]
     return [match.group(2) for match in found if match]
 
@@ -151,7 +151,7 @@ def test_the_page_run_says_what_the_ticked_policies_are_told(kept: dict[str, str
 
 
 def test_the_demo_has_them_before_anything_was_run(open_page: OpenPage) -> None:
-    told = beside(open_page("home/home.py"))
+    told = beside(open_page("home/home.py"), "Against FIFO")
     demo = caveats_of(session.demo(), [find(key) for key in DEMO_POLICIES])
     assert told == [one.label for one in demo]
     assert {"true-run-times", "example-data", "made-up-prices", "made-up-due-dates"} == {one.kind for one in demo}
