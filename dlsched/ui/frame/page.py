@@ -19,6 +19,7 @@ STYLE = """<style>
 [data-testid=stMain] h1{padding:0 0 .25rem}
 [data-testid=stMain] h2{padding:.25rem 0;line-height:1.3}
 .st-key-recent a{padding-left:0}
+[data-testid=stMetricDeltaDescription],[data-testid=stMetricDeltaDescription] *{color:inherit;opacity:1}
 .st-key-open-glossary button{padding-left:.6rem}
 [data-testid=stSidebar] a:focus-visible{outline:2px solid currentColor;outline-offset:-2px}
 body:has([data-testid=stPopoverButton][aria-expanded=true]):not(:has([data-testid=stPopoverBody]:is(:hover,:focus-within)))
