@@ -35,10 +35,10 @@ def test_numbers_tell_what_is_left_to_gain(store: Store, scenario: Scenario, ope
     assert "Bounds" in [heading.value for heading in app.subheader]
     text = shown(app)
     bounds = next(frame.value for frame in app.dataframe if "What it says" in frame.value).set_index("Number")
-    turnaround = bounds.loc["Mean turnaround time", "What it says"]
+    turnaround = str(bounds.loc["Mean turnaround time", "What it says"])
     assert turnaround.startswith("Could be up to ")
     assert "lower: no policy can complete these jobs in less than" in turnaround
-    assert "no policy can do it for less than $" in bounds.loc["Total cost", "What it says"]
+    assert "no policy can do it for less than $" in str(bounds.loc["Total cost", "What it says"])
     assert "never more" in text
     assert "did not complete here" not in text
 

@@ -103,7 +103,9 @@ def test_a_dropped_scenario_is_opened(open_page, store, name):
     assert not app.exception
     assert app.title[0].value == "Jobs"
     assert "source" not in app.query_params
-    assert session.store().scenario_info(app.session_state["scenario_hash"]).name == "from a file"
+    info = session.store().scenario_info(app.session_state["scenario_hash"])
+    assert info is not None
+    assert info.name == "from a file"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_what_the_jobs_have_decides():
 
 def test_renting_needs_due_dates_to_be_recommended():
     service = sample_gpuaas()
-    lacking = service.workload.due_s * np.nan
+    lacking = np.full(len(service.workload), np.nan)
     assert usual(service.replace(workload=replace(service.workload, due_s=lacking)))[0] == "fifo"
 
 
@@ -134,7 +134,7 @@ def test_policies_that_change_gpus_say_where_they_can_only_order(lacking):
 
 
 def test_what_admission_control_needs_has_a_way_out(lacking, monkeypatch):
-    opened = []
+    opened: list[object] = []
     monkeypatch.setattr(drawn, "open_form", opened.append)
     app = lacking(small_scenario())
     app = app.button(key="fill-smd-POOL").click().run()
@@ -145,7 +145,7 @@ def test_what_admission_control_needs_has_a_way_out(lacking, monkeypatch):
 
 
 def test_given_step_times_are_used_when_asked_for(lacking, monkeypatch):
-    opened = []
+    opened: list[object] = []
     monkeypatch.setattr(drawn, "open_form", opened.append)
     app = lacking(with_servers(training((0, 10, 2, 1), (0, 10, 2, 1)), speed=SpeedSpec(), placement="pool"))
     app = app.button(key="fill-smd-SERVERS").click().run()

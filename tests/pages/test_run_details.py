@@ -1,14 +1,15 @@
-"""The Result page: what a run says, the view in the URL, moves without a mouse, one job's story."""
+"""The page Run details: what a run says, the view in the URL, moves without a mouse, one job's story."""
 
 from __future__ import annotations
 
 import pytest
+import streamlit as st
 
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import SimulationRules
 from dlsched.studies.design import Futures, Variant, run_variants
 from dlsched.studies.simulation import simulate
-from dlsched.ui.frame import futures, page
+from dlsched.ui.frame import futures
 from dlsched.ui.results import jobs
 from dlsched.wording.formats import duration
 from tests.support.recorded_week import recorded_week
@@ -250,7 +251,7 @@ def test_a_scenario_opens_at_future_0_and_the_tab_names_the_policy(store, open_p
     given = small_scenario(jobs=12, options=SimulationRules(bug_share=0.5, bug_within_s=20.0, **ENGINE))
     runs = [run(store, given, seed=seed) for seed in range(3)]
     named: list[str] = []
-    monkeypatch.setattr(page.st, "set_page_config", lambda **given: named.append(given.get("page_title", "")))
+    monkeypatch.setattr(st, "set_page_config", lambda **given: named.append(given.get("page_title", "")))
     app = open_page(PAGE, scenario=given.content_hash[:8])
     assert not app.exception
     assert app.query_params["run"] == runs[0]

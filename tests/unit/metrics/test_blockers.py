@@ -63,20 +63,20 @@ JOBS = pd.DataFrame({"row": [0, 1, 2], "job_id": ["a", "b", "c"], "gpus": [1.0, 
 
 def test_where_the_log_does_not_tell_who_was_first_none_is_named() -> None:
     waits = waits_of((0, 0.0, 50.0, "no_room"), (1, 1.0, 50.0, "held_back"), (2, 2.0, 50.0, "behind"))
-    assert ahead_of(JOBS.loc[2], JOBS, waits, [(2.0, 50.0)]) == Blockers()
+    assert ahead_of(JOBS.iloc[2], JOBS, waits, [(2.0, 50.0)]) == Blockers()
     one_after_the_other = waits_of((0, 0.0, 10.0, "no_room"), (1, 10.0, 50.0, "split"), (2, 2.0, 50.0, "behind"))
-    assert ahead_of(JOBS.loc[2], JOBS, one_after_the_other, [(2.0, 50.0)]).named == (("b", 8.0), ("a", 1.0))
+    assert ahead_of(JOBS.iloc[2], JOBS, one_after_the_other, [(2.0, 50.0)]).named == (("b", 8.0), ("a", 1.0))
 
 
 def test_queues_of_other_partitions_are_not_ahead() -> None:
     apart = JOBS.assign(partition=["x", "y", "y"])
     waits = waits_of((0, 0.0, 50.0, "no_room"), (1, 1.0, 50.0, "no_room"), (2, 2.0, 50.0, "behind"))
-    assert ahead_of(apart.loc[2], apart, waits, [(2.0, 50.0)]).named == (("b", 8.0),)
+    assert ahead_of(apart.iloc[2], apart, waits, [(2.0, 50.0)]).named == (("b", 8.0),)
 
 
 def test_reservations_pass_to_the_next_when_the_first_has_started() -> None:
     waits = waits_of((0, 0.0, 10.0, "no_room"), (1, 1.0, 50.0, "no_room"), (2, 2.0, 50.0, "reserved"))
-    assert reserved_for(JOBS.loc[2], JOBS, waits, [(2.0, 50.0)]).named == (("b", 8.0), ("a", 1.0))
+    assert reserved_for(JOBS.iloc[2], JOBS, waits, [(2.0, 50.0)]).named == (("b", 8.0), ("a", 1.0))
 
 
 @pytest.mark.parametrize("policy", ["fifo", "easy-backfill", "edf", "sjf"])

@@ -108,7 +108,7 @@ def test_where_a_window_would_hold_too_many_pieces_it_shows_fewer_nodes() -> Non
 
 def test_a_job_that_never_started_is_shown_from_its_submission_on_all_nodes() -> None:
     never = JOB.copy()
-    never[["row", "first_start_s", "left_s"]] = [1, float("nan"), float("nan")]
+    never["row"], never["first_start_s"], never["left_s"] = 1, float("nan"), float("nan")
     found = around_job(never, PIECES, LARGE, LARGE)
     assert found.num_nodes == 100
     assert found.from_s <= 30_000.0
