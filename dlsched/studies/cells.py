@@ -135,6 +135,7 @@ def outcomes_of(record: ExperimentRecord) -> dict[str, RunResult]:
 STUDY = Study(
     kind=KIND,
     label="Runs",
+    page="Run",
     spec=CellsSpec,
     answer=CellResults,
     check=check,

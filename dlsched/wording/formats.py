@@ -43,6 +43,8 @@ def duration(seconds: Number, *, exact: bool = False) -> str:
         return MINUS + duration(-seconds, exact=exact)
     if math.isinf(seconds):
         return "forever"
+    if exact and 9.95 <= seconds < MINUTE_S:  # in whole seconds otherwise
+        return f"{seconds:.3g} s"
     words = _in_units(seconds)
     return f"{words} ({seconds:,.10g} s)" if exact and seconds >= MINUTE_S else words
 

@@ -129,7 +129,9 @@ def test_what_if_is_asked_by_keyboard(server: Server, page: Any) -> None:
     before = page.locator("h2").first.inner_text()
     reach(page, ".st-key-whatif-demand input")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("said => document.querySelector('h2').innerText !== said", arg=before, timeout=60_000)
+    page.wait_for_function(
+        "said => (document.querySelector('h2')?.innerText ?? said) !== said", arg=before, timeout=60_000
+    )
     settle(page)
     assert "set=demand%3A1.05" in page.url
 

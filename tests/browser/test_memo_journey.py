@@ -71,7 +71,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     page.locator(".st-key-size-unkeep button").first.wait_for()
     settle(page)
     hand.press("size-memo")
-    page.wait_for_url("**/report**")
+    page.wait_for_url("**/memo**")
     page.locator(".st-key-report-html button").first.wait_for(timeout=60_000)
     settle(page)
     assert page.locator(PRIMARY).all_inner_texts() == ["Download HTML"]

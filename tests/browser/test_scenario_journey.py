@@ -25,7 +25,7 @@ def test_from_home_to_a_scenario_that_can_run_in_five_clicks_then_delete_and_und
     page.keyboard.press("Enter")
     settle(page)
     press(page, "new-generate")
-    page.wait_for_url("**/workload**nodes=12**")
+    page.wait_for_url("**/jobs**nodes=12**")
     settle(page)
     page.reload()  # the cluster is in the address
     settle(page)

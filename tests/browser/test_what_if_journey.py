@@ -33,7 +33,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     page.locator(".st-key-whatif-nodes [data-testid=stNumberInputStepUp]").click()
     page.get_by_text("One more node cuts late jobs").first.wait_for(timeout=30_000)
     settle(page)
-    late = next(text for text in cards(page) if text.startswith("Late jobs"))
+    late = next(text for text in cards(page) if text.startswith("Share of late jobs"))
     assert late not in before
     assert "95% interval" in late
     assert "pp, better" in late
@@ -84,7 +84,7 @@ def test_what_takes_long_shows_the_first_future_and_can_be_cancelled(server: Ser
     apply.wait_for(timeout=FIRST_MS)
     assert apply.inner_text().startswith("Confirm with 20 futures, about ")
     apply.click()
-    page.get_by_text("20 futures under way").first.wait_for(timeout=60_000)
+    page.get_by_text("computing 20 futures").first.wait_for(timeout=60_000)
     assert "rough preview" in said(page)
     page.wait_for_timeout(1000)
     page.locator(".st-key-whatif-cancel button").first.click()

@@ -16,6 +16,7 @@ from dlsched.ui.frame.text import safe
 STYLE = """<style>
 [data-testid=stMainBlockContainer]{max-width:1360px;padding:4.2rem 2rem 3rem}
 [data-testid=stMetricValue]{font-variant-numeric:tabular-nums}
+:is([data-testid=stMetricValue],[data-testid=stMetricLabel]) .stMarkdownEllipsis{white-space:normal}
 [data-testid=stMain] h1{padding:0 0 .25rem}
 [data-testid=stMain] h2{padding:.25rem 0;line-height:1.3}
 .st-key-recent a{padding-left:0}
@@ -30,8 +31,7 @@ body:has([data-testid=stPopoverButton][aria-expanded=true]):not(:has([data-testi
 [data-testid=stHorizontalBlock]:has(>[data-testid=stColumn]>[data-testid=stVerticalBlock]>*>[data-testid=stMetric]){
 flex-wrap:wrap}
 [data-testid=stColumn]:has(>[data-testid=stVerticalBlock]>*>[data-testid=stMetric]){min-width:45%}
-[data-testid=stMetricValue]{font-size:20px}
-:is([data-testid=stMetricValue],[data-testid=stMetricLabel]) .stMarkdownEllipsis{white-space:normal}}
+[data-testid=stMetricValue]{font-size:20px}}
 @media print{[data-testid=stSidebar],[data-testid=stHeader],.st-key-scenario-bar{display:none}}
 </style>"""
 DARK_STYLE = "<style>:is([data-testid=stBaseButton-primary],[data-tag],[data-tag] *){color:#0e1117}</style>"

@@ -8,7 +8,7 @@ from dlsched.domain.policy import Need
 from dlsched.policies.registry import POLICIES, find, unmet_needs
 from tests.support.sim_fakes import jobs, nodes, scenario
 
-EVERYDAY = ["fifo", "fifo-skip", "sjf", "srtf", "las", "dlas", "edf", "priority", "easy-backfill", "drf"]
+EVERYDAY = ["fifo", "easy-backfill", "sjf", "las", "fifo-skip", "srtf", "dlas", "edf", "priority", "drf"]
 
 
 def test_the_stable_keys_are_there():

@@ -83,4 +83,4 @@ def test_a_question_without_its_scenario_fails_with_a_word(runner: Runner) -> No
     (task,) = runner.submit([StudyTask("what-if", spec)])
     assert runner.wait(60)
     assert runner.status([task])[0].state is TaskState.FAILED
-    assert "asked without the scenario" in runner.status([task])[0].message
+    assert "asked without its scenario" in runner.status([task])[0].message

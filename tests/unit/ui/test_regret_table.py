@@ -46,7 +46,7 @@ def test_of_many_situations_those_with_the_largest_losses_are_shown_and_the_rows
     assert shown == sorted(shown)
     assert 5 in shown
     assert 0 not in shown
-    assert "of 12 situations the 8 with the largest losses" in regret_table(answer, "jct_mean", LIGHT)
+    assert "of 12 situations the 8 with the largest differences" in regret_table(answer, "jct_mean", LIGHT)
     rows = regret_rows(answer, "jct_mean")
     assert len(rows) == 24
     assert rows[5] == {

@@ -102,6 +102,7 @@ def test_the_examples_are_read(kind: Kind) -> None:
 
 @given(st.floats(0.0006, 1e9) | st.just(0.0), st.booleans(), st.booleans())
 @example(59.6, False, False)
+@example(10.5, False, True)
 @example(86_369.9, True, True)
 def test_a_duration_is_read_back_within_half_its_smaller_unit(seconds: float, negative: bool, exact: bool) -> None:
     shown = show("duration", -seconds if negative else seconds, exact=exact)

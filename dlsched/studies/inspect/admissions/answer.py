@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ from dlsched.metrics.step_functions import count_after
 from dlsched.studies.inspect.re_execute import Decisions, InspectedDecision
 
 Fate = Literal["in", "carried over", "rejected", "running"]
-FATES: tuple[Fate, ...] = get_args(Fate)
 ADMISSION_WORDS = {"first-come": "first come", "knapsack": "knapsack"}
 
 SAME_S = 1e-6
@@ -43,7 +42,7 @@ class Admission(InspectedDecision):
     used       (R,) what jobs held that ran before; ``reserved`` (R,) what they blocked, with what they held
     price      (R,) worth of one more unit in the linear relaxation, over what was free
     jobs       (J,) ids; ``row`` (J,) their rows
-    fate       (J,) one of FATES
+    fate       (J,) one of Fate
     workers    (J,) of the gang that is used or would be; 0 = there is none; ``servers`` (J,)
     time_s_of  (J,) seconds from the start to completion with them, as believed; NaN as None
     worth      (J,) of starting now, of running jobs when they started; None without a utility function

@@ -318,7 +318,7 @@ def test_a_bad_question_is_refused_before_the_search(changes: dict[str, Any], co
             {"types": [{"key": "nodes", "least": 1, "most": 2}, {"key": "nodes.a", "least": 1, "most": 2}]},
             "vary it alone",
         ),
-        ({"futures": {"seeds": [1, 2]}}, "begin with future 0"),
+        ({"futures": {"seeds": [1, 2]}}, "start with future 0"),
     ],
 )
 def test_a_question_that_makes_no_sense_names_the_field(changes: dict[str, Any], complaint: str) -> None:

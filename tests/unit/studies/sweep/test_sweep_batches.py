@@ -161,7 +161,7 @@ def test_a_stopped_batch_says_so_and_answers_nothing() -> None:
 def test_questions_of_another_version_or_without_their_scenario_are_refused() -> None:
     asked = scenario()
     spec = spec_of(planned(spec_for(asked), asked).tasks)
-    with pytest.raises(InputError, match="without the scenario"):
+    with pytest.raises(InputError, match="without its scenario"):
         registry.compute(KIND, spec)
     spec["cells"][0]["seed"] = 7
     with pytest.raises(InputError, match="another version of this program"):

@@ -193,7 +193,7 @@ def damaged(data):
     ("data", "message"),
     [
         (zipped([(JOBS, GOOD[JOBS])]), "instance 'x': lacks the file SelectJobs_times.csv"),
-        (zipped([(f"a/{JOBS}", "x"), (f"b/{JOBS}", "x")]), f"file x.zip: the archive holds {JOBS} twice"),
+        (zipped([(f"a/{JOBS}", "x"), (f"b/{JOBS}", "x")]), f"file x.zip: the archive contains {JOBS} twice"),
         (damaged(zipped(GOOD.items())), "file x.zip: its zip compression is damaged"),
     ],
 )
