@@ -1,6 +1,6 @@
 """Every page under axe, and three journeys by keyboard alone: the demo, a what-if, a size.
 
-axe-core comes from npm: ``npm install --no-save axe-core@4``, or the path of its axe.min.js in DLSCHED_AXE. Without it
+axe-core comes from npm: ``npm install --no-save axe-core@4.14.1``, or name its axe.min.js in DLSCHED_AXE. Without it
 its test skips.
 """
 
@@ -39,7 +39,7 @@ AT = (
 def axe() -> str:
     path = Path(os.environ.get("DLSCHED_AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
     if not path.is_file():
-        pytest.skip("no axe-core found: npm install --no-save axe-core@4")
+        pytest.skip("no axe-core found: npm install --no-save axe-core@4.14.1")
     return path.read_text(encoding="utf-8")
 
 
