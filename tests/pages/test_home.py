@@ -155,7 +155,7 @@ def test_recent_lines_take_the_runs_of_a_policy_together(store):
     lines = home.recent_of(store.list_runs(), datetime.now(UTC).replace(tzinfo=None))
     assert len(lines) == 2
     assert [line.title for line in lines] == ["a-policy-of-another-version on four jobs v1", "FIFO on four jobs v1"]
-    assert lines[1].numbers.startswith("wait p95 12 s · no price set · ")
+    assert lines[1].numbers.startswith("p95 wait 12 s · no price set · ")
     assert [line.run_id for line in home.same_question(lines)] == [line.run_id for line in lines[::-1]]
 
 

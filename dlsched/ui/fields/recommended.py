@@ -81,7 +81,7 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
         Recommended("edf", "Jobs have due dates: the earliest starts first."),
         Recommended("priority", "Jobs have priorities: the highest starts first."),
         Recommended("fifo-skip", "The simplest change to FIFO: a job that does not fit holds up no other."),
-        Recommended("srtf", "Shows what pausing adds to that: the job that ends soonest runs."),
+        Recommended("srtf", "Pauses a job when one that ends sooner arrives: shows what pausing is worth."),
     ]
     if least == most:
         found = [one for one in found if one.key != "fifo-skip"]  # nothing to skip: it would be FIFO again
@@ -95,7 +95,7 @@ def _by_curves() -> list[Recommended]:
             "hell-malleable", "Each job runs where GPUs are used most economically; its GPUs change as jobs come."
         ),
         Recommended("knee-malleable", "Each job grows until one more node hardly helps; its GPUs change as jobs come."),
-        Recommended("knee-moldable", "The same for jobs that cannot change while they run: the start decides."),
+        Recommended("knee-moldable", "As KNEE, for jobs that cannot change while they run: GPUs are set at the start."),
         Recommended("jsq-chunk", "Cuts the cluster into equal parts with a queue each: simple to operate."),
     ]
 
@@ -117,7 +117,7 @@ def _admitting() -> list[Recommended]:
         Recommended("optimus", "Gives each job workers and servers as long as they save time; admits in order."),
         Recommended("esw", "The simplest sizes: as many servers as workers; admits in order."),
         Recommended("fifo-skip", "As FIFO, but a job that does not fit holds up no other."),
-        Recommended("srtf", "Shows what pausing adds to that: the job that ends soonest runs."),
+        Recommended("srtf", "Pauses a job when one that ends sooner arrives: shows what pausing is worth."),
     ]
 
 
