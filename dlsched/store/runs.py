@@ -157,11 +157,15 @@ def number(cursor: Any, run_id: str) -> int:
     """
     row = one(cursor, "SELECT run_no FROM runs WHERE run_id = ? AND deleted_at IS NULL", [run_id])
     if row is None:
-        raise StoreError(
-            f"Run {run_id[:12]} is not in this store. Ask its owner for an export file and import it (Run > History), "
-            "or run the scenario again."
-        )
+        raise _missing(run_id)
     return int(row[0])
+
+
+def _missing(run_id: str) -> StoreError:
+    return StoreError(
+        f"Run {run_id[:12]} is not in this store. Ask its owner for an export file and import it (Run > History), "
+        "or run the scenario again."
+    )
 
 
 def info(cursor: Any, run_id: str) -> RunInfo:
@@ -169,10 +173,12 @@ def info(cursor: Any, run_id: str) -> RunInfo:
     row = one(
         cursor,
         """SELECT run_id, run_key, scenario_hash, scenario_name, policy, params, seed, code_version, name, note,
-            created_at, wall_s, cpu_s, audit, prices, read_counts, origin FROM runs WHERE run_no = ?""",
-        [number(cursor, run_id)],
+            created_at, wall_s, cpu_s, audit, prices, read_counts, origin FROM runs
+            WHERE run_id = ? AND deleted_at IS NULL""",
+        [run_id],
     )
-    assert row is not None
+    if row is None:
+        raise _missing(run_id)
     parsed = [json.loads(row[i]) if i in {5, 12, 13, 14, 15} else row[i] for i in range(len(row))]
     return RunInfo(*parsed)
 
