@@ -39,7 +39,7 @@ def test_the_sentence_the_cards_and_the_next_step(store, scenario, open_page):
     assert plain(app.header[0]).startswith("FIFO: half of the jobs started within ")
     assert [card.label for card in app.metric] == ["p95 wait", "Share of late jobs", "Total cost", "GPUs allocated"]
     assert app.metric[1].value == "33.3% (2)"  # jobs 8 and 10 end at 183 and 203 s, due at 170 and 190 s
-    assert app.button(key="result-next").label == "Run another policy to compare"
+    assert app.button(key="result-next").label == "Run another policy"
 
 
 def test_without_due_times_and_prices_other_cards(store, open_page):
@@ -62,7 +62,7 @@ def test_the_policy_is_switched_in_the_header_and_the_part_stays(store, scenario
     app = open_page(PAGE, run=other, part="Cost")
     assert not app.exception
     assert plain(app.header[0]).startswith("SJF: ")
-    assert app.button(key="result-next").label == "Compare with the other run"
+    assert app.button(key="result-next").label == "Compare both"
     switch = app.segmented_control(key=f"result-policy-{other}")
     assert switch.options == ["FIFO", "SJF"]
     app = switch.set_value("FIFO").run()

@@ -194,9 +194,9 @@ def _header(run: _Opened) -> str:
             session.go("Memo")
         others = [series.run_ids[0] for series in run.everything if series != own]
         if not others:
-            if st.button("Run another policy to compare", type="primary", key="result-next"):
+            if st.button("Run another policy", type="primary", key="result-next"):
                 session.go("Run")
-        elif st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",
+        elif st.button(f"Compare all {len(others) + 1}" if len(others) > 1 else "Compare both",
                        type="primary", key="result-next"):  # fmt: skip
             session.tick(ticked if run_id in ticked and len(ticked) > 1 else [run_id, *others])
             session.go("Compare")
