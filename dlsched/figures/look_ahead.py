@@ -1,4 +1,4 @@
-"""Charts of the page Look-ahead: one decision as a table of numbers, the time decisions took, and widths over time."""
+"""Charts of decisions that look ahead: one as a table of numbers, the time decisions took, and widths over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of the page Sweep: lines over a range, cost against service."""
+"""Charts of a range on the page Capacity: lines over a range, cost against service."""
 
 from __future__ import annotations
 

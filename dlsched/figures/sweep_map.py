@@ -1,4 +1,4 @@
-"""The map of the page Sweep: a number printed in the cells of two ranges, or of one range by policy."""
+"""The map of a range on the page Capacity: a number printed in the cells of two ranges, or of one range by policy."""
 
 from __future__ import annotations
 

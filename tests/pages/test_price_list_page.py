@@ -1,4 +1,4 @@
-"""The Catalogue page: editing in place, what is paid, import, own hardware, and prices frozen into scenarios."""
+"""The page Prices: editing in place, what is paid, import, own hardware, and prices frozen into scenarios."""
 
 from datetime import date
 from typing import Any

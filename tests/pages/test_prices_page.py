@@ -1,4 +1,4 @@
-"""The page Prices and admissions: a stored run, one job, ways to its story and back, the best in hindsight."""
+"""The view into prices and admissions: a stored run, one job, ways to its story and back, the best in hindsight."""
 
 from __future__ import annotations
 

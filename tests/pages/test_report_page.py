@@ -1,4 +1,4 @@
-"""The Report page: form, preview, files, and what is refused with its reason."""
+"""The page Memo: form, preview, files, and what is refused with its reason."""
 
 from __future__ import annotations
 

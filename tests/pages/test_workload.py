@@ -1,4 +1,4 @@
-"""The Workload page: every bad file gets one clear message, the current scenario stays, good ones go on to Cluster."""
+"""The page Jobs: every bad file gets one clear message, the current scenario stays, good ones go on to Cluster."""
 
 import bz2
 import gzip

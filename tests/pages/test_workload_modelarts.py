@@ -1,4 +1,4 @@
-"""Elastic training on the Workload page: the synthetic trace, and the scenario's jobs on whole nodes."""
+"""Elastic training on the page Jobs: the synthetic trace, and the scenario's jobs on whole nodes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GPU as a service on the Workload page: sample, generator and upload make whole scenarios."""
+"""GPU as a service on the page Jobs: sample, generator and upload make whole scenarios."""
 
 import io
 import zipfile

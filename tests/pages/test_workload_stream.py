@@ -1,4 +1,4 @@
-"""Training jobs on the Workload page: the sample and the generator make whole scenarios."""
+"""Training jobs on the page Jobs: the sample and the generator make whole scenarios."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the Workload page says of jobs: sentence, cards, charts, import report, table."""
+"""What the page Jobs says of jobs: sentence, cards, charts, import report, table."""
 
 from __future__ import annotations
 

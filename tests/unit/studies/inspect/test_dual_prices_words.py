@@ -1,4 +1,4 @@
-"""What the page Prices and admissions says."""
+"""What the view into prices and admissions says."""
 
 from __future__ import annotations
 

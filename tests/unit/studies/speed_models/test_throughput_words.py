@@ -1,4 +1,4 @@
-"""Speed curves as the Throughput page tells them: widths by hand, words for every case, tables that agree."""
+"""Speed curves as the part Throughput tells them: widths by hand, words for every case, tables that agree."""
 
 import numpy as np
 import pytest
