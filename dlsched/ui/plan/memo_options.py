@@ -231,7 +231,7 @@ def ask_about_size(experiment_id: str, scenario: Scenario) -> None:
 
 
 def buttons(key: str, experiment_id: str, scenario: Scenario, *, is_current: bool, why_not: str = "") -> None:
-    """Offer to keep an answer of the page Capacity as an option, and to write the memo with it; ``why_not``: disabled."""
+    """Offer to keep an answer of Capacity as an option, and to write the memo with it; ``why_not``: disabled."""
     about = scenario.content_hash
     kept = is_kept(about, experiment_id)
     if kept:
