@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,20 @@ def running_app() -> Iterator[str]:
             server.wait(timeout=30)
 
 
+@contextmanager
+def open_tab(size: Mapping[str, int]) -> Iterator[tuple[Any, str]]:
+    """Open the running app in a browser window of this size, light; yield the tab and the app's address."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("No chromium found: apt-get install chromium")
+    with running_app() as address, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        tab = browser.new_context(viewport=size, color_scheme="light").new_page()  # type: ignore[arg-type]
+        tab.goto(address)
+        yield tab, address
+        browser.close()
+
+
 def _wait_for(address: str) -> None:
     deadline = time.monotonic() + START_LIMIT_S
     while time.monotonic() < deadline:
@@ -68,14 +82,8 @@ def shoot(tab: Any, name: str) -> None:
 
 def main() -> None:
     """Run the demo and save one picture for each page worth showing."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        sys.exit("No chromium found: apt-get install chromium")
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with running_app() as address, sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        tab = browser.new_context(viewport=SIZE, color_scheme="light").new_page()  # type: ignore[arg-type]
-        tab.goto(address)
+    with open_tab(SIZE) as (tab, address):
         tab.locator(".st-key-run-demo button").first.click()
         tab.wait_for_url("**/compare**", timeout=180_000)
         tab.get_by_text("over 21 simulated versions").first.wait_for(timeout=60_000)
@@ -88,7 +96,6 @@ def main() -> None:
         tab.get_by_role("button", name="Find the cheapest size").click()
         tab.get_by_role("button", name="Keep as option").wait_for(timeout=180_000)
         shoot(tab, "size")
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
-from tools.screenshots import IMAGES, running_app
+from tools.screenshots import IMAGES, READY, open_tab
 
-READY = "[data-testid=stApp][data-test-script-state=notRunning]"
 SIZE = {"width": 1280, "height": 800}
 QUALITY = 70
 """Of the pictures: the clip stays below 1 MB."""
@@ -167,17 +163,10 @@ STEPS: tuple[Callable[[Film], None], ...] = (compare, explain, ask_what_if, size
 
 def main() -> None:
     """Film all steps."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        sys.exit("No chromium found: apt-get install chromium")
-    with running_app() as address, sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        tab = browser.new_context(viewport=SIZE, color_scheme="light").new_page()  # type: ignore[arg-type]
-        tab.goto(address)
+    with open_tab(SIZE) as (tab, _):
         film = Film(tab)
         for step in STEPS:
             step(film)
-        browser.close()
     path = IMAGES / "tour.webp"
     film.save(path)
     facts = {"pictures": len(film.pictures), "seconds": sum(film.lasting_ms) / 1000, "kB": path.stat().st_size // 1000}

@@ -29,7 +29,7 @@ class Truth:
 def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) -> Truth:
     """Return the truth of a scenario at a run seed; the same for every policy.
 
-    ``run_s`` (jobs,) the seconds each job runs with what it asks for; None where its work is that.
+    ``run_s`` (jobs,) the seconds each job runs with what it asks for; None if its work is that.
     """
     jobs, options = scenario.workload, scenario.options
     seed = scenario.seed + run_seed

@@ -32,7 +32,7 @@ def price_map(run: PricedRun, one: JobDecision, resource: int, theme: Theme) -> 
     """Return the price of a resource on each machine in each slot as a job met it, on a log scale of colours.
 
     A square marks where the job is booked with all of it on one machine, a ring where it is spread. Grey: the machine
-    has none of the resource, or the job may not run there. None where the prices are not kept.
+    has none of the resource, or the job may not run there. None if the prices are not kept.
     """
     given = run.prices_at(one)
     if given is None:
@@ -184,7 +184,7 @@ def bookings_chart(run: PricedRun, row: int, theme: Theme) -> Chart | None:
     """Return what is booked on each machine: filled = all of the job on that machine, outlined = spread over several.
 
     The job of ``row`` is orange. With more machines or bars than can be drawn, those of that job come first, then those
-    with most bars. None where nothing is booked.
+    with most bars. None if nothing is booked.
     """
     bars = bars_of(run)
     if not bars:
@@ -264,7 +264,7 @@ def _bars(
 
 
 def price_parts(run: PricedRun, one: JobDecision, theme: Theme) -> Chart | None:
-    """Return the price of a job's best schedule by resource, as bars; None where it has no schedule."""
+    """Return the price of a job's best schedule by resource, as bars; None if it has no schedule."""
     if one.best is None:
         return None
     names = [RESOURCE_WORDS[name] for name in run.resources]

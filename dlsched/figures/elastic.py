@@ -43,14 +43,14 @@ class Scale:
 
 
 def scale_of(pieces: pd.DataFrame, asked: Mapping[str, float] | None, node_gpus: float | None = None) -> Scale | None:
-    """Return the common scale where widths are worth a picture, None where every job keeps what it asked for.
+    """Return the common scale where widths are worth a picture, None if every job keeps what it asked for.
 
     Parameters
     ----------
     pieces
         One row per piece, as :func:`bars.whole_pieces`.
     asked
-        GPUs each job asked for (NaN where not known); None where the policy chooses machines and no request counts.
+        GPUs each job asked for (NaN where not known); None if the policy chooses machines and no request counts.
     node_gpus
         GPUs of every node, where all have as many; widths are nodes then, where pieces hold whole ones.
     """

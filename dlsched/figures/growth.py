@@ -24,7 +24,7 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     """Return a target's metric over the months with a band over its futures and the target's line.
 
     Verdicts by shape and colour; deliveries and retirements as arrows at the foot, the last month to order as an
-    upright line. None where no month has a number.
+    upright line. None if no month has a number.
     """
     target = next(one for one in growth.rule.targets if one.metric == metric)
     points = [

@@ -247,7 +247,7 @@ def widths_over_time(
 ) -> Chart:
     """Return the workers held by jobs of each width over time.
 
-    ``pieces`` as metrics.tables.segments_of, at least one; ``capacity`` in workers, None where it is not known.
+    ``pieces`` as metrics.tables.segments_of, at least one; ``capacity`` in workers, None if it is not known.
     """
     each = pieces.groupby("piece").agg(start_s=("start_s", "min"), end_s=("end_s", "max"), workers=("workers", "sum"))
     begin, end = float(each["start_s"].min()), float(each["end_s"].max())

@@ -84,7 +84,7 @@ class _Places:
         return [self.numbers[0] - 0.06 * self.span, self.numbers[-1] + 0.06 * self.span]
 
     def at(self, x: float | str, series: Series | None) -> float | None:
-        """Return where a point of a series stands, in the middle without one; None where there is no such place."""
+        """Return where a point of a series stands, in the middle without one; None if there is no such place."""
         beside = 0.0 if series is None else self.series.index(series) - (len(self.series) - 1) / 2
         if self.names:
             return self.names.index(str(x)) + 0.6 * beside / max(len(self.series), 2) if str(x) in self.names else None

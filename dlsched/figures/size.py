@@ -115,7 +115,7 @@ def _numbers(low: float, high: float, prefix: str) -> dict[float, str]:
 def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     """Return the sizes that ran all futures: x cost a month (GPUs or nodes without prices), y a target's metric.
 
-    Shape and colour tell the verdict; today's size is a hollow square, the answer a star. None where no size has both
+    Shape and colour tell the verdict; today's size is a hollow square, the answer a star. None if no size has both
     numbers.
     """
     points = frontier(sizing, metric)
@@ -222,7 +222,7 @@ def _row(sizing: Sizing, point: FrontierPoint, target: Target) -> dict[str, obje
 def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     """Return a target's metric over the load factor, a line for today and for the answer, the crossing of each marked.
 
-    The crossing is the stretch from the last load that meets all targets to the first that does not. None where no
+    The crossing is the stretch from the last load that meets all targets to the first that does not. None if no
     load has a number.
     """
     target = next(one for one in sizing.rule.targets if one.metric == metric)

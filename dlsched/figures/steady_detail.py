@@ -32,7 +32,7 @@ OVER_TIME: dict[Quantity, tuple[str, str]] = {
 
 
 def response_cdf(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | None:
-    """Return the share of jobs done within a time at a load, a line per policy; None where every queue grows."""
+    """Return the share of jobs done within a time at a load, a line per policy; None if every queue grows."""
     points = [point for point in answer.points if point.load == load and point.quantiles_h]
     if not points:
         return None
@@ -59,7 +59,7 @@ def response_cdf(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | Non
 def early_results(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | None:
     """Return the mean time from submission to each share of the work, a line with 95% bars per policy.
 
-    None where every queue grows, or the experiment asked for no shares.
+    None if every queue grows, or the experiment asked for no shares.
     """
     points = [point for point in answer.points if point.load == load and point.fractions_h]
     shares = 100 * np.array(answer.spec.fractions)
@@ -142,13 +142,13 @@ def _time(time_h: float | None) -> str:
 
 def _over_time_words(answer: SteadyAnswer, point: SteadyPoint, quantity: Quantity) -> str:
     if quantity == "nodes":
-        return f"{number(time_mean(point.nodes_per_job))} in the mean over time"
+        return f"{number(time_mean(point.nodes_per_job))} on average over time"
     most = f"at most {number(max(point.in_system.value))}"
     if point.response_h is None:
         return f"{most}, growing"
     # The curve keeps extremes and no means; Little's law has the mean from rate and turnaround time.
     gap_h = mean_gap_s(answer.spec.stream_at(point.load, point.jobs_simulated)) / HOUR_S
-    return f"{number(point.response_h.mean / gap_h)} in the mean (rate × turnaround time), {most}"
+    return f"{number(point.response_h.mean / gap_h)} on average (rate × turnaround time), {most}"
 
 
 def most_by_stretch(curve: Curve, stretches: int) -> Curve:

@@ -84,7 +84,7 @@ def lines(
     """Return a metric over the values of an axis of a grid, a line with the band of its range per policy.
 
     ``other``: the value of the other axis of a grid with two; ``policy``: a line for each of those values under this
-    one instead. None where nothing has a number.
+    one instead. None if nothing has a number.
     """
     kpi, along = MEASURES[metric], sweep.axes[axis]
     drawn = _lines_of(sweep, metric, axis, other, policy, theme)
@@ -212,7 +212,7 @@ def decision_times(sweep: Sweep, theme: Theme, axis: int = 0, other: Value | Non
     """Return the CPU time of decisions for which a solver answered, log, over the values of an axis.
 
     For each policy the median as a line and the 95th percentile dashed, as recorded or means over futures; marks are
-    the longest in any future. ``other`` as :func:`lines`; None where no solver was asked.
+    the longest in any future. ``other`` as :func:`lines`; None if no solver was asked.
     """
     drawn = _lines_of(sweep, "solve_p50_s", axis, other, "", theme)
     if not drawn:

@@ -31,7 +31,7 @@ def colours(theme: Theme) -> dict[str, str]:
 
 
 def changes(answer: WhatIf, comparison: Comparison, theme: Theme) -> Chart | None:
-    """Return metric x change in % of what it is compared with; None where no metric has a baseline above 0.
+    """Return metric x change in % of what it is compared with; None if no metric has a baseline above 0.
 
     With one run the colour is free to say better or worse, as the shape does.
     """
@@ -61,7 +61,7 @@ def _change(row: Row) -> compare.Change:
 
 
 def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
-    """Return the share of jobs at or below each time in the first future, log time axis; None where no job has one."""
+    """Return the share of jobs at or below each time in the first future, log time axis; None if no job has one."""
     sides = {name: (side, np.array(getattr(side, quantity))) for name, side in _sides(answer)}
     sides = {name: pair for name, pair in sides.items() if len(pair[1])}
     if not sides:
@@ -84,7 +84,7 @@ def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
 
 
 def queue(answer: WhatIf, theme: Theme) -> Chart | None:
-    """Return jobs waiting over time in the first future; None where a side has no run."""
+    """Return jobs waiting over time in the first future; None if a side has no run."""
     sides = _sides(answer)
     if not all(side.queue for _, side in sides):
         return None

@@ -33,7 +33,7 @@ def changes(answer: Winners, theme: Theme) -> Chart | None:
     """Return the mean change by group: names sorted with the largest gain on top, classes from small to large.
 
     A whisker is the 95% interval over futures. In one future there is none; a band shows the middle half of the group's
-    jobs, which shows how much they differ, not how sure the mean is. None where no job can be compared.
+    jobs, which shows how much they differ, not how sure the mean is. None if no job can be compared.
     """
     compared = [group for group in ordered(answer) if group.change is not None]
     if not compared:

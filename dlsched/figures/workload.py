@@ -149,7 +149,7 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
 
 
 def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
-    """Return the share of GPU time by user, else group, class or network; None where the trace names none.
+    """Return the share of GPU time by user, else group, class or network; None if the trace names none.
 
     A single network asks for nothing that needs a chart.
     """

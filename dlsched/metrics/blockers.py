@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.domain.plan import WaitReason
-from dlsched.wording.formats import listed, number
+from dlsched.wording.formats import amount, listed
 
 MOST_NAMED = 3
 MAINLY = 0.5
@@ -30,7 +30,7 @@ class Blockers:
     @property
     def words(self) -> str:
         """In words: "job 7138 (8 GPUs)", "jobs 7138 (8 GPUs), 7140 (1 GPU) and 2 more"."""
-        names = [f"{job} ({number(gpus)} {'GPU' if gpus == 1 else 'GPUs'})" for job, gpus in self.named]
+        names = [f"{job} ({amount(gpus, 'GPU')})" for job, gpus in self.named]
         more = self.count - len(names)
         return ("job " if self.count == 1 else "jobs ") + listed([*names, f"{more:,} more"] if more else names)
 

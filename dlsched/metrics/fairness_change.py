@@ -54,7 +54,7 @@ MEASURES: dict[str, KPI] = {key: measure.kpi for key, measure in OVER_USERS.item
 
 
 class Measured(FrozenModel):
-    """A measure under both runs, means over futures; None where a future has none. Counts are users, mean over futures.
+    """A measure under both runs, means over futures; None if a future has none. Counts are users, mean over futures.
 
     ``half_width`` of the change's 95% interval is None in one future of something random, 0 where it is exact.
     """

@@ -65,7 +65,7 @@ def cluster_sentence(cluster: Cluster, widest_gpus: float | None = None, *, fits
         text = f"{amount(cluster.num_nodes, 'node')}, {_gpus_by_type(cluster)}, {_price(cluster)}."
     if widest_gpus is None:
         return text
-    size = f"{number(widest_gpus)} {'GPU' if widest_gpus == 1 else 'GPUs'}"
+    size = amount(float(widest_gpus), "GPU")
     return f"{text} Largest job ({size}) {'fits' if fits else 'does not fit'}."
 
 

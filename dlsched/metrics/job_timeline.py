@@ -49,7 +49,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class JobTimeline:
-    """One job's timeline and outcome; None where a number is undefined.
+    """One job's timeline and outcome; None if a number is undefined.
 
     ``late_s`` is None without a due date; ``paused_s`` is the time after the first start without any GPUs.
     """

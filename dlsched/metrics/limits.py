@@ -77,7 +77,7 @@ class Limited:
 
 
 def limited(limit: Limit, metrics: Mapping[str, Number]) -> Limited | None:
-    """Return a number of a run with its bound; None where one of them is missing or 0, which would say nothing.
+    """Return a number of a run with its bound; None if one of them is missing or 0, which would say nothing.
 
     Runs that were stored before their metric had a bound have none.
     """
@@ -130,7 +130,7 @@ def _values_of(draws: Sequence[Mapping[str, Number]], key: str) -> list[float]:
 
 
 def common_bound(runs: Sequence[LimitedRun]) -> float | None:
-    """Return the bound that all runs share; None where they have several, as completed jobs differ, or none."""
+    """Return the bound that all runs share; None if they have several, as completed jobs differ, or none."""
     bounds = [run.bound for run in runs]
     first = bounds[0] if bounds else None
     if first is None:

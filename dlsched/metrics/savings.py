@@ -73,7 +73,7 @@ def cost_words(metrics: Mapping[str, Number]) -> str:
 
 
 def saving(ours: Sequence[float], theirs: Sequence[float], basis: Basis) -> Saving | None:
-    """Return what ours saves of theirs, future by future; None where theirs cost nothing."""
+    """Return what ours saves of theirs, future by future; None if theirs cost nothing."""
     base = value_of(TOTAL_COST, theirs, basis).value
     if base <= 0:
         return None

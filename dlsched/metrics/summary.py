@@ -30,7 +30,7 @@ COSTS = (
 
 
 def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
-    """Return the metrics of a run; None where a number is undefined, never NaN.
+    """Return the metrics of a run; None if a number is undefined, never NaN.
 
     Seconds and dollars. ``scenario`` is the scenario as it was run (rows of the log = rows of its workload). Times
     are means over the jobs that have them: waits over jobs that started, turnaround time and slowdown over completed

@@ -116,7 +116,7 @@ class Group(FrozenModel):
 
     @property
     def interval(self) -> Interval | None:
-        """The change with its interval; None where no job is compared."""
+        """The change with its interval; None if no job is compared."""
         return None if self.change is None else Interval(self.change, self.half_width, self.draws)
 
 

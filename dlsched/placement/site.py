@@ -22,7 +22,7 @@ from dlsched.placement.rules import Ask, holds_all
 class JobAsks:
     """Per row: what one worker and one parameter server hold, and the claim on nodes.
 
-    ``server_demand`` is None where no job has servers. ``whole`` = every amount is a whole number.
+    ``server_demand`` is None if no job has servers. ``whole`` = every amount is a whole number.
     """
 
     jobs: Workload

@@ -100,7 +100,7 @@ class Alternative:
         return [key for key in self.changes if role_of(key) == "condition"]
 
     def mean(self, key: str) -> float | None:
-        """Return the mean of a metric over the futures; None where one has none."""
+        """Return the mean of a metric over the futures; None if one has none."""
         values = [value for draw in self.draws if (value := draw.get(key)) is not None]
         return sum(values) / len(values) if values and len(values) == len(self.draws) else None
 
@@ -183,7 +183,7 @@ def memo_caveats(scenario: Scenario, options: Sequence[Alternative], trust: Cave
 def memo_cautions(scenario: Scenario, options: Sequence[Alternative], common: int | None = None) -> list[Caution]:
     """Return what to know before trusting the numbers, worst first.
 
-    ``common``: jobs that all options completed in the first draw; None where that is not known.
+    ``common``: jobs that all options completed in the first draw; None if that is not known.
     """
     met = changed(scenario, options[0].condition.changes)
     banners = cautions(met, load=offered_load(in_seconds(met), met.cluster))

@@ -147,7 +147,7 @@ class Sensitivity:
 def of_sweep(sweep: Sweep, metric: str, options: Sequence[Alternative], basis: Basis) -> Sensitivity | None:
     """Return what a sweep of one thing at a time says of the options of a memo, by its metric of service.
 
-    None where it says nothing of one of them: "best of all" must be of the same options everywhere.
+    None if it says nothing of one of them: "best of all" must be of the same options everywhere.
     """
     policies = {option.name: option.policy for option in options}
     as_they_are = not any(option.changes or option.condition.changes for option in options)
@@ -244,7 +244,7 @@ class Frontier:
 
 
 def frontier_of(sizing: Sizing, option: str = "") -> Frontier | None:
-    """Return the picture of a search; None where fewer than two sizes have both numbers."""
+    """Return the picture of a search; None if fewer than two sizes have both numbers."""
     points = frontier(sizing)
     targets = sizing.rule.targets
     target = next((one for one in targets if not one.rises_with_size), targets[0])  # as ``frontier`` chooses

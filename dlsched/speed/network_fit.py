@@ -124,7 +124,7 @@ def fit_times(measured: Measurements, network: str) -> NetworkFit:
 
 
 def exchanged(times: StepTimes) -> StepTimes | None:
-    """Return the times (W + L - S, S, L) of worker, links and server that fcfs cannot tell from (W, L, S); None where
+    """Return the times (W + L - S, S, L) of worker, links and server that fcfs cannot tell from (W, L, S); None if
     that is no network or nearly the same.
 
     With V = T - L/2, Eq. (2) is V(n) = L/2 + L X V(n-1), half of what it is at a server with time L: two equal links

@@ -76,7 +76,7 @@ def _refuse(what: str, time_s: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Pipeline:
-    """One iteration, from the start of backward; start times of shape (N,), None where the overlap has none.
+    """One iteration, from the start of backward; start times of shape (N,), None if the overlap has none.
 
     ``eta``: the shares of all forward, backward and transfer times that lie on the critical path, so that
     ``eta[0] sum f + eta[1] sum b + eta[2] 2 sum r = iteration_s``; 1 where such a sum is 0.

@@ -194,7 +194,7 @@ def deletions(cursor: Any) -> list[Deletion]:
 
 
 def deletion_of(cursor: Any, scenario_hash: str) -> Deletion | None:
-    """Return the deletion that took a scenario away; None where it is here, or was never."""
+    """Return the deletion that took a scenario away; None if it is here, or was never."""
     line = info(cursor, scenario_hash, deleted_too=True)
     if line is None:
         return None

@@ -127,7 +127,7 @@ def keep(store: Store, record: ExperimentRecord) -> ExperimentRecord:
 
 
 def outcomes_of(record: ExperimentRecord) -> dict[str, RunResult]:
-    """Return the results a record holds, by key; none where :func:`keep` left none."""
+    """Return the results a record holds, by key; none if :func:`keep` left none."""
     results = STUDY.read_answer(record.answer).results
     return {cell["key"]: result for cell, result in zip(record.spec["cells"], results, strict=True)}
 

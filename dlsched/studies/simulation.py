@@ -70,7 +70,7 @@ class Run:
 
     @cached_property
     def metrics(self) -> Metrics:
-        """The numbers of the run by metric key: seconds and dollars; None where a number is undefined."""
+        """The numbers of the run by metric key: seconds and dollars; None if a number is undefined."""
         with timed(self.cpu_s, "metrics"):
             return summarise_facts(self._facts)
 

@@ -131,7 +131,7 @@ class Answers(Generic[Spec, Answer]):
         return None
 
     def newest(self, scenario_hash: str) -> Shown[Spec, Answer] | None:
-        """Return the newest answer about a scenario; None where there is none."""
+        """Return the newest answer about a scenario; None if there is none."""
         return next((found for found in self.readable() if scenario_of(found.spec) == scenario_hash), None)
 
     def readable(self) -> Iterator[Shown[Spec, Answer]]:

@@ -140,7 +140,7 @@ def fold(prefix: str, *, is_open: bool) -> None:
 
 
 def _form(form: Form[Spec], current: Scenario, asked: Spec | None, prefix: str) -> Asked[Spec] | None:
-    """Show the form below the line that says its question; None where that cannot be computed, which it says."""
+    """Show the form below the line that says its question; None if that cannot be computed, which it says."""
     about = current.content_hash if asked is None else scenario_of(asked)
     mark = (about, None if asked is None else asked.model_dump(mode="json"))
     if st.session_state.get(f"{prefix}-filled") != mark:

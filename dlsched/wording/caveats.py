@@ -70,7 +70,7 @@ def caveats_of(
     scenario
         The scenario that the numbers are about, with its changes.
     trust
-        What a calibration says of the scenario's record (``studies.calibration.words.trust_caveat``); None where
+        What a calibration says of the scenario's record (``studies.calibration.words.trust_caveat``); None if
         there is none.
     resampled
         Whether numbers are also of months reshuffled from days of the trace.

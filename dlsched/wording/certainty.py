@@ -131,7 +131,7 @@ def _say(number_of: int) -> str:
 
 
 class MeanWithHalf(Protocol):
-    """A mean with half the width of its interval, None where there is none."""
+    """A mean with half the width of its interval, None if there is none."""
 
     @property
     def mean(self) -> float:

@@ -274,9 +274,10 @@ def _decimals_of(kind: Kind, value: float) -> int:
     return decimals
 
 
-def amount(number_of: int, noun: str, plural: str = "") -> str:
-    """Return a count with its noun: 1 job, 9,383 jobs."""
-    return f"{number_of:,} {noun if number_of == 1 else plural or noun + 's'}"
+def amount(number_of: float, noun: str, plural: str = "") -> str:
+    """Return a count with its noun: 1 job, 9,383 jobs; parts of one as :func:`number`: 0.5 GPUs."""
+    digits = number(number_of) if isinstance(number_of, float) else f"{number_of:,}"
+    return f"{digits} {noun if number_of == 1 else plural or noun + 's'}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -106,7 +106,7 @@ def read(kind: Kind, text: str, unit: str = "") -> float:
 
 
 def _seconds(text: str) -> float | None:
-    """Return the seconds of "1 d 12 h" or "36:00:00"; None where it is neither."""
+    """Return the seconds of "1 d 12 h" or "36:00:00"; None if it is neither."""
     if text == "forever":
         return math.inf
     if clock := _CLOCK.fullmatch(text):

@@ -1,14 +1,14 @@
 import streamlit as st
 
 from dlsched.ui.frame import page, parts, session
-from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.scenario import cluster
 from dlsched.ui.scenario import prices as prices_form
 from dlsched.wording.formats import amount
 
 if "run" in st.query_params and session.SCENARIO not in st.session_state:
     # A link of an earlier version, when prices of a run had this address; links within the app come to an open session.
-    st.switch_page(SCRIPTS["Run details"], query_params={**st.query_params.to_dict(), "part": "Inside"})
+    st.switch_page(SCRIPTS["Run details"], query_params={**st.query_params.to_dict(), PART: "Inside"})
 st.query_params.pop("run", None)  # or a reload would be taken for such a link
 current = page.begin("Prices")
 kept = prices_form.begin()

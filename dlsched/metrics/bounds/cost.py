@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 20_000
 
 
 def total_cost_bound(facts: RunFacts) -> float | None:
-    """Return the bound on machine cost plus cost of lateness, $; None where a machine type has no price.
+    """Return the bound on machine cost plus cost of lateness, $; None if a machine type has no price.
 
     Jobs that did not finish in this run (cancelled, rejected, unfinished) count nothing.
     """

@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 
 
 def service_bounds(facts: RunFacts) -> dict[str, float | None]:
-    """Return the bounds by metric key, seconds and utility; None where the number they bound is undefined."""
+    """Return the bounds by metric key, seconds and utility; None if the number they bound is undefined."""
     needs = needs_of(facts)
     return {
         "jct_mean_bound": jct_mean_bound(facts, needs),
@@ -32,7 +32,7 @@ def service_bounds(facts: RunFacts) -> dict[str, float | None]:
 
 
 def jct_mean_bound(facts: RunFacts, needs: Needs) -> float | None:
-    """Return the least mean turnaround time of the jobs that completed, seconds; None where none did."""
+    """Return the least mean turnaround time of the jobs that completed, seconds; None if none did."""
     done = facts.completed
     if not done.any():
         return None

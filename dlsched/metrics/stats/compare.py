@@ -306,7 +306,7 @@ def _signed_range(kpi: KPI, low: float | None, high: float | None) -> str:
 
 
 def _best(kpi: KPI, values: Mapping[str, list[float] | None], basis: Basis) -> set[str]:
-    """Return the best run and those not clearly behind it; none where all tie or nothing can be said."""
+    """Return the best run and those not clearly behind it; none if all tie or nothing can be said."""
     there = {name: each for name, each in values.items() if each is not None}
     if kpi.better == "neutral" or len(there) < 2:
         return set()

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def knee_of(costs: Sequence[float], services: Sequence[float]) -> int | None:
-    """Return the place of the knee among points of the frontier; None where there is none.
+    """Return the place of the knee among points of the frontier; None if there is none.
 
     Both are better when lower. Each is scaled to 0..1; the knee is the point furthest below the chord from the
     cheapest point to that with the best service (the rule of Kneedle, Satopaa et al. 2011, without smoothing). It

@@ -52,7 +52,7 @@ Values = Sequence[float] | NDArray[np.float64]
 class Estimate:
     """A value, the range or interval around it, and how many futures these rest on.
 
-    ``low`` and ``high`` are None where nothing is random, and where one future is not enough. Recorded: ``value`` is
+    ``low`` and ``high`` are None if nothing is random, and where one future is not enough. Recorded: ``value`` is
     what was recorded, the range holds the middle 8 of 10 futures reshuffled from it, and need not hold the value.
     Drawn: ``value`` is the mean over futures, within its 95% interval.
     """
@@ -97,7 +97,7 @@ class Change:
     to ``high`` is about that difference: recorded, the middle 8 of 10 futures; drawn, the interval of its mean.
     ``better``, ``worse`` and ``same`` count the ``n`` futures that count (recorded: those beside future 0); of a metric
     that is neither good nor bad ``better`` counts those with more. ``effect`` is the long-run change, ``next_month``
-    that of one month to come; None where nothing may be said. ``this_month_only``: nothing is said of other months.
+    that of one month to come; None if nothing may be said. ``this_month_only``: nothing is said of other months.
     """
 
     kind: Kind
@@ -174,7 +174,7 @@ def change_of(kpi: KPI, ours: Values, theirs: Values, basis: Basis) -> Change:
 
 
 def could_reach(kpi: KPI, values: Values, basis: Basis) -> float | None:
-    """Return the bad end of what a metric could be in another month; None where nothing may be said of one.
+    """Return the bad end of what a metric could be in another month; None if nothing may be said of one.
 
     exp(mean + 2 t SD) of log values over resampled months (money and shares: mean + 2 t SD): about 5% of months to come
     are worse. For a metric that is better when higher, the low end.

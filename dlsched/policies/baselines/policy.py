@@ -32,7 +32,7 @@ class ListPolicy:
     order, discipline
         What a queue is sorted by, and who of it runs.
     kernel_rule
-        The same in the form of the compiled kernel; None where the kernel cannot stand in.
+        The same in the form of the compiled kernel; None if the kernel cannot stand in.
     alarm
         Times to decide at besides the events.
     vm_type

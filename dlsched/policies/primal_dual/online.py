@@ -29,11 +29,11 @@ class Decision:
     """What became of one job.
 
     schedule     slot -> booking, None = turned away
-    best         the schedule with the best payoff, also of a job turned away; None where there is none
-    alternative  the next best last slot; None where there is none
+    best         the schedule with the best payoff, also of a job turned away; None if there is none
+    alternative  the next best last slot; None if there is none
     paid         price of ``best`` by resource (R,)
     why          why it was turned away, empty when admitted
-    price        (slots, H, R) per unit, as this job met them; None where it cannot finish even alone
+    price        (slots, H, R) per unit, as this job met them; None if it cannot finish even alone
     """
 
     schedule: Schedule | None

@@ -40,7 +40,7 @@ class Claim:
 
 
 def claim_of(job: Job, capacity: Floats, slots: int, least_worth: float = LEAST_WORTH) -> Claim | None:
-    """Return the terms of a job in Eqs. 13 and 14; None where it can never finish, is worth or needs nothing.
+    """Return the terms of a job in Eqs. 13 and 14; None if it can never finish, is worth or needs nothing.
 
     The best utility is that of ``batch`` workers together from its first slot on; the one at the end counts at least
     ``least_worth`` of what the job would be worth were it done in its first slot.

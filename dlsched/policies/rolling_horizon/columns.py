@@ -94,7 +94,7 @@ def _most_idle(problem: Problem, prices: Floats, eps: float) -> Ints:
 
 
 def _best_of(problem: Problem, kinds: Kinds, plans: Plans, most_idle: Ints, value: float) -> tuple[Ints | None, float]:
-    """Return the best allocation of one of the plans for every job, and a bound; None where none is worth ``value``.
+    """Return the best allocation of one of the plans for every job, and a bound; None if none is worth ``value``.
 
     Allocations with more than ``most_idle`` (T,) idle nodes may be left out.
     """

@@ -58,7 +58,7 @@ def printed_program(problem: Problem) -> tuple[Milp, Ints]:
 def solve_printed(
     problem: Problem, solver: Literal["cbc", "highs"] = "cbc", node_limit: int | None = None
 ) -> tuple[Ints | None, float]:
-    """Return a plan (J, T) and an upper bound; None where ``node_limit`` nodes of the search tree gave no plan.
+    """Return a plan (J, T) and an upper bound; None if ``node_limit`` nodes of the search tree gave no plan.
 
     CBC is taken at its word: where it says optimal the bound is its objective, else infinity.
     """

@@ -13,7 +13,7 @@ from dlsched.policies.shared.facts import JobFacts
 def powers_of_two(smallest: int, largest: int, cap: int | None = None) -> Ints:
     """Return the powers of two from ``smallest`` to ``largest``, and to ``cap`` unless all are above.
 
-    Where all are above the cap, the first of them; where there is none at all, the smallest width; none where
+    Where all are above the cap, the first of them; where there is none at all, the smallest width; none if
     ``largest`` is below ``smallest``.
     """
     if largest < smallest:

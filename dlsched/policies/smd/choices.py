@@ -102,7 +102,7 @@ class ChoiceBook:
             self._terms = StepTerms.of(state.jobs)
 
     def of(self, state: State, row: int) -> tuple[Ask, Gang] | None:
-        """Return what a row asks and the gang chosen for it; None where the nodes that are up cannot hold one."""
+        """Return what a row asks and the gang chosen for it; None if the nodes that are up cannot hold one."""
         if row not in self._found:
             ask = self._ask(state, row, state.nodes.up)
             self._found[row] = None if ask is None else (ask, self._chosen(ask, state.rng))
@@ -120,7 +120,7 @@ class ChoiceBook:
         return ask.gang(workers, servers)
 
     def _ask(self, state: State, row: int, there: NDArray[np.bool_]) -> Ask | None:
-        """Return the problem of a row on those nodes that are there; None where its smallest gang exceeds it."""
+        """Return the problem of a row on those nodes that are there; None if its smallest gang exceeds it."""
         jobs, nodes = state.jobs, state.nodes
         usable = there & self._facts.kind(row).allowed(nodes)
         capacity = nodes.capacity[usable]

@@ -47,7 +47,7 @@ class Decided:
 
     @property
     def value(self) -> float | None:
-        """What they are worth together; None where no job has a utility function."""
+        """What they are worth together; None if no job has a utility function."""
         return None if np.isnan(self.offers.value).all() else float(np.nansum(self.worth))
 
 

@@ -64,7 +64,7 @@ class ComparedTimes(FrozenModel):
 
 
 class ComparedGroup(FrozenModel):
-    """Jobs that belong together; ``jct`` None where none of them has a recorded end that counts."""
+    """Jobs that belong together; ``jct`` None if none of them has a recorded end that counts."""
 
     name: str
     wait: ComparedTimes
@@ -74,7 +74,7 @@ class ComparedGroup(FrozenModel):
 class PolicyFit(FrozenModel):
     """A policy's replay against the record, over the compared jobs.
 
-    ``explained`` None where the recorded waits do not differ, ``rank_correlation`` (Spearman) also where the replayed
+    ``explained`` None if the recorded waits do not differ, ``rank_correlation`` (Spearman) also where the replayed
     ones do not. ``typical_factor`` is at least 1. ``not_started`` counts jobs with a recorded start that never start in
     this replay.
     """
@@ -284,7 +284,7 @@ def _moments(values: Floats) -> Moments:
 
 
 def explained_share(recorded: Floats, replayed: Floats, weight: Floats | None = None) -> float | None:
-    """Return R^2 of ``replayed``, unfitted, as a prediction of ``recorded``, shapes (n,); None where that is 0 / 0.
+    """Return R^2 of ``replayed``, unfitted, as a prediction of ``recorded``, shapes (n,); None if that is 0 / 0.
 
     1 - sum w (r - p)^2 / sum w (r - mean r)^2, the mean weighted too. At most 1; below 0 the mean predicts better.
     """
@@ -297,7 +297,7 @@ def explained_share(recorded: Floats, replayed: Floats, weight: Floats | None = 
 
 
 def explained_of_groups(groups: Sequence[ComparedGroup]) -> float | None:
-    """Return the explained share of the groups' mean waits, weighted by jobs; None where they do not differ."""
+    """Return the explained share of the groups' mean waits, weighted by jobs; None if they do not differ."""
     recorded, replayed, jobs = (
         np.array(values, dtype=float)
         for values in zip(*[(g.wait.recorded.mean_s, g.wait.replayed.mean_s, g.wait.jobs) for g in groups], strict=True)
@@ -306,7 +306,7 @@ def explained_of_groups(groups: Sequence[ComparedGroup]) -> float | None:
 
 
 def rank_correlation(recorded: Floats, replayed: Floats) -> float | None:
-    """Return Spearman's rank correlation, ties at their mean rank; None where one side has no two values."""
+    """Return Spearman's rank correlation, ties at their mean rank; None if one side has no two values."""
     import pandas as pd  # slow to import, rarely needed
 
     if not np.ptp(recorded) or not np.ptp(replayed):

@@ -114,7 +114,7 @@ def solved(run: Run) -> tuple[Floats, int]:
 
 
 def paired_measures(run: Run, ours: JobTimes, reference: JobTimes) -> Metrics:
-    """Return the measures of :data:`PAIRED` of a run and its job times, None where one is undefined."""
+    """Return the measures of :data:`PAIRED` of a run and its job times, None if one is undefined."""
     log = run.log
     piece_s = log.piece_end_s - log.piece_start_s
     running_s = float(piece_s.sum())

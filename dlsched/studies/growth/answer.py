@@ -33,7 +33,7 @@ class GrowthStep(FrozenModel):
 class Month(FrozenModel):
     """A month: ``load`` times as many jobs, ``counts`` of nodes of each VM type, and its runs by future.
 
-    ``basis``: what its futures are of. ``usd_month``: price of all fixed nodes over 30.4 days, None where it is not
+    ``basis``: what its futures are of. ``usd_month``: price of all fixed nodes over 30.4 days, None if it is not
     known; ``error``: why the month cannot be run.
     """
 
@@ -47,7 +47,7 @@ class Month(FrozenModel):
 
 
 class Order(FrozenModel):
-    """The cheapest nodes that hold in a month in which those ``planned`` do not; ``counts`` None where none were found.
+    """The cheapest nodes that hold in a month in which those ``planned`` do not; ``counts`` None if none were found.
 
     ``usd_more``: their price a month above that of the planned ones; ``most``: the most that were looked at.
     """
@@ -121,26 +121,26 @@ def month_of(begin: str, month: int) -> tuple[int, int]:
 
 
 def first_of(growth: Growth, *verdicts: str) -> int | None:
-    """Return the first month with one of these verdicts; None where there is none."""
+    """Return the first month with one of these verdicts; None if there is none."""
     return next((one.month for one in growth.months if growth.check(one.month).verdict in verdicts), None)
 
 
 def breaks_at(growth: Growth) -> int | None:
-    """Return the first month that surely fails; None where none does."""
+    """Return the first month that surely fails; None if none does."""
     return first_of(growth, "fails")
 
 
 def order_by(growth: Growth) -> int | None:
     """Return the month by which more nodes have to be ordered: ``lead_months`` before the first not surely good one.
 
-    Below 0: it should have been done. None where every month meets its targets.
+    Below 0: it should have been done. None if every month meets its targets.
     """
     first = first_of(growth, "fails", "unsure")
     return None if first is None else first - growth.lead_months
 
 
 def recovers_at(growth: Growth) -> int | None:
-    """Return the first good month after one that surely fails, as a delivery can bring; None where there is none."""
+    """Return the first good month after one that surely fails, as a delivery can bring; None if there is none."""
     broken = breaks_at(growth)
     if broken is None:
         return None
@@ -148,7 +148,7 @@ def recovers_at(growth: Growth) -> int | None:
 
 
 def to_order(growth: Growth) -> Order | None:
-    """Return the order that holds until the last month that is not surely good; None where none is needed or found.
+    """Return the order that holds until the last month that is not surely good; None if none is needed or found.
 
     So many nodes more as the first and the last of these months ask for.
     """

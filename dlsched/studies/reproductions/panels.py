@@ -36,7 +36,7 @@ class PanelKind:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A number at a place; ``half_width`` of its 95% interval, None where there is none; ``n`` draws, 0 = not said."""
+    """A number at a place; ``half_width`` of its 95% interval, None if there is none; ``n`` draws, 0 = not said."""
 
     x: float | str
     mean: float
@@ -62,7 +62,7 @@ class Panel:
     def choices(self) -> tuple[int, list[str]] | None:
         """Return which part of the names a reader chooses first where there are too many series to distinguish.
 
-        The first part that does not name policies, as these are what is compared; None where nothing is left to choose.
+        The first part that does not name policies, as these are what is compared; None if nothing is left to choose.
         """
         depth = min(map(len, self.series), default=0)
         if len(self.series) <= MOST_SERIES or depth < 2:
@@ -82,7 +82,7 @@ class Panel:
 
 
 def policy_of(name: str) -> str | None:
-    """Return the key of the policy that a name in the data stands for; None where it is no policy."""
+    """Return the key of the policy that a name in the data stands for; None if it is no policy."""
     key = NAMES_OF_POLICIES.get(name, name)
     return key if key in {spec.key for spec in POLICIES} else None
 
@@ -214,7 +214,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _number(leaf: Any) -> tuple[float, float | None, int] | None:
-    """Return mean, half width and draws of a leaf; None where it holds no number."""
+    """Return mean, half width and draws of a leaf; None if it holds no number."""
     if _is_number(leaf):
         return float(leaf), None, 0
     if not isinstance(leaf, Mapping) or not _is_number(leaf.get("mean")):
@@ -224,7 +224,7 @@ def _number(leaf: Any) -> tuple[float, float | None, int] | None:
 
 
 def _points_of_lists(leaf: Any, axes: Sequence[list[float]]) -> list[Point]:
-    """Return the points of a list of numbers, or of lists of means and half widths; none where it is no such thing."""
+    """Return the points of a list of numbers, or of lists of means and half widths; none if it is no such thing."""
     means, halves = (leaf.get("mean"), leaf.get("half_width")) if isinstance(leaf, Mapping) else (leaf, None)
     if not isinstance(means, list) or len(means) < 2 or not all(map(_is_number, means)):
         return []

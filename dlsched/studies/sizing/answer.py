@@ -41,7 +41,7 @@ COST = "cost_month"
 class VmRange(FrozenModel):
     """A VM type whose number of nodes varies: the key of the change, its name, from ``least`` to ``most`` nodes.
 
-    ``today``: what the scenario has. ``usd_per_h``: price of a node, None where none is set or policies choose the
+    ``today``: what the scenario has. ``usd_per_h``: price of a node, None if none is set or policies choose the
     machines; ``gpus`` of a node. ``rented``: the number is how many machines a policy may rent at once.
     """
 
@@ -87,7 +87,7 @@ class Load(FrozenModel):
 class Headroom(FrozenModel):
     """How much more load a size takes: the ``last`` factor that meets the targets, the ``first`` that does not.
 
-    ``last`` is None where the size misses them with the jobs of now, ``first`` where the most tried meet them.
+    ``last`` is None if the size misses them with the jobs of now, ``first`` where the most tried meet them.
     ``loads``: the jobs of now, and these two.
     """
 
@@ -101,7 +101,7 @@ class Sizing(Answer):
     """The whole answer.
 
     ``sizes`` ascend; all that are not ``stopped`` ran the same ``futures``, under ``condition``. ``answer``: the
-    cheapest size that meets the targets, None where none was found; of rented machines the fewest, or a size whose runs
+    cheapest size that meets the targets, None if none was found; of rented machines the fewest, or a size whose runs
     cost less beyond chance. ``neighbours``: the sizes just below it; none meets the targets, or its runs cost more.
     ``reasons``: why there is no answer, or what limits it. ``campaign``: the most that one user submitted on one day,
     of a recorded trace. ``runs``: how many were asked for, repeated ones once.
@@ -207,13 +207,13 @@ def cost_of(size: Size, cost_by: CostBy, rule: Rule) -> Estimate | None:
 
 
 def tightest(sizing: Sizing, counts: Counts) -> TargetCheck | None:
-    """Return the target whose value uses most of its limit; None where no target has a value."""
+    """Return the target whose value uses most of its limit; None if no target has a value."""
     there = [one for one in check_at(sizing, counts).targets if one.value is not None]
     return max(there, key=lambda one: one.target.share_used(one.value.value if one.value else 0.0), default=None)
 
 
 def difference(sizing: Sizing, counts: Counts, baseline: Counts, metric: str) -> Change | None:
-    """Return how a metric of a size differs from that of another, future by future; None where one has no value."""
+    """Return how a metric of a size differs from that of another, future by future; None if one has no value."""
     return paired(sizing.size(counts), sizing.size(baseline), metric, sizing.rule.basis)
 
 
@@ -224,7 +224,7 @@ def usd_more(sizing: Sizing, counts: Counts, baseline: Counts) -> float | None:
 
 
 def paired(ours: Size, theirs: Size, metric: str, basis: Basis) -> Change | None:
-    """Return how a metric of a size differs from that of another; None where one has no value, or not all futures."""
+    """Return how a metric of a size differs from that of another; None if one has no value, or not all futures."""
     if ours.stopped or theirs.stopped:
         return None
     values, base = values_of(ours.draws, metric), values_of(theirs.draws, metric)
@@ -362,7 +362,7 @@ def _covers(larger: Size, smaller: Size) -> bool:
 
 
 def reachable(sizing: Sizing, metric: str) -> tuple[Counts, Estimate] | None:
-    """Return the size shown with the best value of a metric, the smallest of them; None where none has a value."""
+    """Return the size shown with the best value of a metric, the smallest of them; None if none has a value."""
     sign = 1.0 if KPIS[metric].better == "lower" else -1.0
     found = [
         (sign * value.value, sum(size.counts), size.counts, value)

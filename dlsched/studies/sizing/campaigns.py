@@ -30,7 +30,7 @@ class Campaign(FrozenModel):
 
 
 def campaign_of(scenario: Scenario) -> Campaign | None:
-    """Return the day on which one user submitted the most work; None where users are not known or nothing was asked."""
+    """Return the day on which one user submitted the most work; None if users are not known or nothing was asked."""
     jobs = in_seconds(scenario)
     if jobs.user is None or scenario.generator is not None:
         return None

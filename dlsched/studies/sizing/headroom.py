@@ -35,7 +35,7 @@ def headroom_of(trials: SizeTrials, counts: Counts) -> Headroom:
 
 
 def last_good(good: Callable[[int], bool], start: int, least: int, most: int) -> tuple[int, int | None]:
-    """Return the last step up to ``most`` that is good and the one after it, which is not; None where ``most`` is good.
+    """Return the last step up to ``most`` that is good and the one after it, which is not; None if ``most`` is good.
 
     Goes from ``start`` in growing steps, then bisects; ``least`` is known to be good.
     """

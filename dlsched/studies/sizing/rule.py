@@ -28,7 +28,7 @@ _WORST: tuple[Verdict, ...] = ("fails", "unsure", "meets")
 
 
 class Replicate(FrozenModel):
-    """What one run says: metrics by key, None where undefined; ``seed``: its future.
+    """What one run says: metrics by key, None if undefined; ``seed``: its future.
 
     ``done`` of ``jobs`` came to an end of their own (completed, failed by a bug of their own, cancelled by their user);
     the others were rejected or not done at the end. ``needed``: how many have to. ``error``: what ended the run,
@@ -90,7 +90,7 @@ class Rule(FrozenModel):
 class TargetCheck:
     """One target at one size: its verdict, what is known of its value, and in how many futures it is met.
 
-    ``value`` is None where a future has none; ``mean`` over the ``n`` futures that count, of which ``hits`` meet it.
+    ``value`` is None if a future has none; ``mean`` over the ``n`` futures that count, of which ``hits`` meet it.
     ``why``: what made it fail beside the numbers, else "".
     """
 
@@ -108,7 +108,7 @@ class Check:
     """All targets at one size.
 
     ``hits`` of the ``n`` futures that count meet every target and have the needed jobs done. ``recorded``: whether what
-    was recorded does, None where there is no such future beside them. ``lacks``: jobs too few done, over all futures.
+    was recorded does, None if there is no such future beside them. ``lacks``: jobs too few done, over all futures.
     ``why``: what made it fail beside its targets, else "". ``stopped``: the verdict was certain before all futures ran,
     and there are no numbers.
     """
@@ -213,13 +213,13 @@ def is_hit(targets: Sequence[Target], draw: Replicate) -> bool:
 
 
 def values_of(draws: Sequence[Replicate], metric: str) -> list[float] | None:
-    """Return a metric of every draw; None where a draw has none: the others alone would be another set of draws."""
+    """Return a metric of every draw; None if a draw has none: the others alone would be another set of draws."""
     values = [draw.values.get(metric) for draw in draws]
     return None if not values or any(value is None for value in values) else [float(value or 0.0) for value in values]
 
 
 def estimate_of(rule: Rule, draws: Sequence[Replicate], metric: str) -> Estimate | None:
-    """Return what is known of a metric over all futures of a size; None where one of them has no value."""
+    """Return what is known of a metric over all futures of a size; None if one of them has no value."""
     values = values_of(draws, metric)
     return None if values is None else value_of(KPIS[metric], values, rule.basis)
 

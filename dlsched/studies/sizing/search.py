@@ -61,7 +61,7 @@ class Ranges(Protocol):
 
 
 def cheapest(trials: Trials, ranges: Sequence[Ranges], start: Counts) -> Counts | None:
-    """Return a size that meets all targets such that a size just below it does not; None where none was found.
+    """Return a size that meets all targets such that a size just below it does not; None if none was found.
 
     It is the cheapest of all where more nodes never serve worse.
 
@@ -251,7 +251,7 @@ def _others(trials: Trials, ranges: Sequence[Ranges], start: Counts, inner: int)
 
 
 def _most_below(trials: Trials, at: Callable[[int], Counts], span: Ranges, best: Counts | None) -> int | None:
-    """Return the largest count that costs less than the best; None where not even the least does."""
+    """Return the largest count that costs less than the best; None if not even the least does."""
     if best is None:
         return span.most
     limit = trials.cost(best)

@@ -137,7 +137,7 @@ def _range(scenario: Scenario, one: TypeRange) -> VmRange:
 
 
 def _vm(scenario: Scenario, key: str) -> VmType | None:
-    """Return the VM type of a key; None where policies choose the machines."""
+    """Return the VM type of a key; None if policies choose the machines."""
     cluster = scenario.cluster
     if cluster.free_slots:
         return None

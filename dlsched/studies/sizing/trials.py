@@ -149,7 +149,7 @@ class SizeTrials:
         return [counts for counts, tried in known if self.sizes.hold(counts) and promises(rule, _ordered(tried))]
 
     def cost_change(self, counts: Counts, baseline: Counts) -> Change | None:
-        """Return what a size costs more than another in its runs, paired by future; None where one has no cost."""
+        """Return what a size costs more than another in its runs, paired by future; None if one has no cost."""
         return paired(self.size(counts), self.size(baseline), COST, self.rule_at(1.0).basis)
 
     def all_sizes(self) -> tuple[Size, ...]:

@@ -478,7 +478,7 @@ def headroom_words(sizing: Sizing, room: Headroom) -> str:
 
 
 def room_of(sizing: Sizing, counts: Counts) -> Headroom | None:
-    """Return the headroom of a size; None where it was not looked for."""
+    """Return the headroom of a size; None if it was not looked for."""
     return next((room for room in sizing.headroom if room.counts == counts), None)
 
 

@@ -58,7 +58,7 @@ def _short(name: str) -> str:
 
 
 def unseen_error(fits: Fits) -> float | None:
-    """Return the mean error for GPU types that were left out, over networks; None where none could be."""
+    """Return the mean error for GPU types that were left out, over networks; None if none could be."""
     unseen = [model.unseen_mape for model in fits.models if model.unseen_mape is not None]
     return float(np.mean(unseen)) if unseen else None
 

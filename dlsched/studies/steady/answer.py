@@ -24,7 +24,7 @@ class Curve(FrozenModel):
 
 
 class ChunkTried(FrozenModel):
-    """A chunk size of the pilot: mean turnaround time over ``jobs`` jobs; None where the queue grew."""
+    """A chunk size of the pilot: mean turnaround time over ``jobs`` jobs; None if the queue grew."""
 
     chunk: int
     response_h: float | None
@@ -81,7 +81,7 @@ class SteadyPoint(FrozenModel):
 
     @property
     def relative_half_width(self) -> float | None:
-        """Half width over mean; None where the queue grows."""
+        """Half width over mean; None if the queue grows."""
         if self.response_h is None or self.response_h.half_width is None:
             return None
         return self.response_h.half_width / self.response_h.mean

@@ -37,7 +37,7 @@ QUANTILES = 200
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A point, and the response of its measured jobs, hours, from job ``first`` on; none where the queue grows."""
+    """A point, and the response of its measured jobs, hours, from job ``first`` on; none if the queue grows."""
 
     point: SteadyPoint
     first: int

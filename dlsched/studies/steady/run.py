@@ -79,7 +79,7 @@ def _pairs(solved: Sequence[Solved], spec: SteadySpec) -> tuple[Pair, ...]:
 
 
 def pair_of(one: Solved, other: Solved) -> Pair | None:
-    """Return the difference over the jobs measured under both; None where these are too few.
+    """Return the difference over the jobs measured under both; None if these are too few.
 
     A job is the same under both, so what makes it long or short in itself cancels.
     """

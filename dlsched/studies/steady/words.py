@@ -38,7 +38,7 @@ def _mean(point: SteadyPoint) -> float:
 
 
 def best_at(answer: SteadyAnswer, load: float) -> SteadyPoint | None:
-    """Return the policy with the shortest mean at a load; None where every queue grows."""
+    """Return the policy with the shortest mean at a load; None if every queue grows."""
     return next(iter(_points_with_mean(answer, load)), None)
 
 
@@ -94,7 +94,7 @@ def differences_at(answer: SteadyAnswer, best: SteadyPoint) -> list[tuple[str, I
 
 
 def nearest(differences: Sequence[tuple[str, Interval, bool]]) -> tuple[str, Interval] | None:
-    """Return the policy with the smallest difference of those that clearly differ; None where none is."""
+    """Return the policy with the smallest difference of those that clearly differ; None if none is."""
     apart = [(label, of) for label, of, is_apart in differences if is_apart]
     return min(apart, key=lambda entry: abs(entry[1].mean), default=None)
 

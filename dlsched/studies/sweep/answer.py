@@ -24,13 +24,13 @@ from dlsched.studies.design.variants import Futures
 
 Value = float | str
 Point = tuple[Value | None, ...]
-"""The value of each axis; None where the scenario stays as it is."""
+"""The value of each axis; None if the scenario stays as it is."""
 
 
 class Axis(FrozenModel):
     """What varies: key and label, the unit of its values ("x" = a factor, "" = a share or a name), the values.
 
-    ``present``: the value the scenario has as it is, None where it has none.
+    ``present``: the value the scenario has as it is, None if it has none.
     """
 
     key: str
@@ -41,7 +41,7 @@ class Axis(FrozenModel):
 
 
 class Cell(FrozenModel):
-    """One policy at one point (its number) with one seed: metrics by key, None where undefined or the run failed.
+    """One policy at one point (its number) with one seed: metrics by key, None if undefined or the run failed.
 
     ``completed``, ``rejected``, ``unfinished`` count its jobs; ``audit`` holds the auditor's complaints, ``error`` what
     ended the run; ``missing``: it was not run yet.
@@ -114,7 +114,7 @@ def shown(value: Value | None) -> str:
 
 
 def values_at(sweep: Sweep, point: int, policy: str, metric: str) -> list[float] | None:
-    """Return a metric of every future; None where one has none: the others alone would be other futures.
+    """Return a metric of every future; None if one has none: the others alone would be other futures.
 
     Raises
     ------
@@ -128,24 +128,24 @@ def values_at(sweep: Sweep, point: int, policy: str, metric: str) -> list[float]
 
 
 def mean_at(sweep: Sweep, point: int, policy: str, metric: str) -> Interval | None:
-    """Return the mean over futures with its 95% interval, for the lab; None where a future has no number."""
+    """Return the mean over futures with its 95% interval, for the lab; None if a future has no number."""
     values = values_at(sweep, point, policy, metric)
     return None if values is None else mean_interval(values)
 
 
 def value_at(sweep: Sweep, point: int, policy: str, metric: str) -> Estimate | None:
-    """Return what was recorded, else the mean over futures, with its range; None where a future has no number."""
+    """Return what was recorded, else the mean over futures, with its range; None if a future has no number."""
     values = values_at(sweep, point, policy, metric)
     return None if values is None else value_of(MEASURES[metric], values, sweep.basis)
 
 
 def against_policy(sweep: Sweep, point: int, policy: str, metric: str, reference: str = "") -> Change | None:
-    """Return how a policy differs from the reference policy at one point, by future; None where one has no number."""
+    """Return how a policy differs from the reference policy at one point, by future; None if one has no number."""
     return _change(sweep, (point, policy), (point, reference or sweep.reference), metric)
 
 
 def against_point(sweep: Sweep, point: int, policy: str, metric: str, baseline: int = 0) -> Change | None:
-    """Return how a policy at a point differs from itself at the baseline; None where either has no number."""
+    """Return how a policy at a point differs from itself at the baseline; None if either has no number."""
     return _change(sweep, (point, policy), (baseline, policy), metric)
 
 
@@ -180,10 +180,10 @@ def costs_of(sweep: Sweep) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Regret:
-    """Loss of a policy to the best policy at each point, at least 0; None where a policy there has no number.
+    """Loss of a policy to the best policy at each point, at least 0; None if a policy there has no number.
 
-    ``losses`` in the unit of the metric, ``percents`` of the best (None where the best is 0), one a point; ``worst``
-    the largest loss, None where one is missing; ``safest`` whether no policy has a smaller one (minimax regret).
+    ``losses`` in the unit of the metric, ``percents`` of the best (None if the best is 0), one a point; ``worst``
+    the largest loss, None if one is missing; ``safest`` whether no policy has a smaller one (minimax regret).
     """
 
     policy: str
@@ -236,7 +236,7 @@ def worst_point(regret: Regret) -> int:
 
 
 def best_at(sweep: Sweep, point: int, metric: str) -> str | None:
-    """Return the policy with the best value at a point, the first of equals; None where none has a number."""
+    """Return the policy with the best value at a point, the first of equals; None if none has a number."""
     sign = _sign(metric)
     known = {policy: of.value for policy in sweep.policies if (of := value_at(sweep, point, policy, metric))}
     return min(known, key=lambda policy: sign * known[policy]) if known else None
@@ -421,7 +421,7 @@ def unequal_points(sweep: Sweep) -> Iterator[int]:
 
 
 def jobs_completed(sweep: Sweep, point: int, policy: str) -> float | None:
-    """Return how many jobs a policy completes at a point, as recorded or on average; None where a run has no end."""
+    """Return how many jobs a policy completes at a point, as recorded or on average; None if a run has no end."""
     counts = [cell.completed for cell in sweep.at(point, policy)]
     known = [one for one in counts if one is not None][: 1 if sweep.basis.is_recorded else None]
     return sum(known) / len(known) if known and None not in counts else None

@@ -205,7 +205,7 @@ def _needed(scenario: Scenario, key: str, values: Sequence[Value]) -> AxisSpec:
 
 
 def _axis(scenario: Scenario, key: str, values: Sequence[Value]) -> AxisSpec | None:
-    """Return an axis of the values; None where the scenario lacks what it changes, or nothing is left to vary."""
+    """Return an axis of the values; None if the scenario lacks what it changes, or nothing is left to vary."""
     try:
         for value in values:
             changed(scenario, {key: value})

@@ -95,7 +95,7 @@ class SweepSpec(FrozenModel):
 
     @property
     def points(self) -> tuple[tuple[Value | None, ...], ...]:
-        """The value of each axis at each point, None where the scenario stays as it is; the baseline first."""
+        """The value of each axis at each point, None if the scenario stays as it is; the baseline first."""
         if self.mode == "grid":
             return tuple(product(*(axis.values for axis in self.axes)))
         unchanged: tuple[Value | None, ...] = (None,) * len(self.axes)

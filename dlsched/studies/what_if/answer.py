@@ -65,7 +65,7 @@ class WhatIf(Answer):
     ``changed``: what is chosen (``moved``), under the same conditions.
 
     ``free_slots``: the policy rents the machines. ``winners``: which groups gain and which lose, by each grouping of
-    jobs; none where nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
+    jobs; none if nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
     answer.
     """
 

@@ -86,7 +86,7 @@ def _last(link: Link, name: str) -> str:
 
 
 def _params(name: str, link: Link) -> list[tuple[str, Any]]:
-    """Return parameters of a policy, in order; None where one goes back to its default."""
+    """Return parameters of a policy, in order; None if one goes back to its default."""
     found: list[tuple[str, Any]] = []
     for text in link.get(name, ()):
         key, colon, value = text.partition(":")

@@ -188,7 +188,7 @@ def _quantiles(values_s: pd.Series) -> tuple[float, ...]:
 
 
 def _winners(runs: Sequence[tuple[RunDigest, RunDigest]], *, exact: bool) -> tuple[Winners, ...]:
-    """Return which groups gain and which lose, over futures that both sides completed; none where nothing differs."""
+    """Return which groups gain and which lose, over futures that both sides completed; none if nothing differs."""
     pairs = [(old.jobs, new.jobs) for old, new in runs if old.jobs is not None and new.jobs is not None]
     if not pairs or all(old is new for old, new in pairs):
         return ()

@@ -32,7 +32,7 @@ def control(
     own
         The value of today, None without one.
     value
-        The value it is moved to, None where it is not.
+        The value it is moved to, None if it is not.
     move
         Told the value the reader chooses, before the page is drawn anew; None for an emptied field.
     """

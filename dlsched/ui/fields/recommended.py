@@ -62,7 +62,7 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
     least, most = (float(jobs.gpus.min()), float(jobs.gpus.max())) if len(jobs) else (1.0, 1.0)
     found = [Recommended("fifo", "First come, first served: the baseline that the others are compared with.")]
     if least < most:
-        sizes = f"{number(least)} to {amount(round(most), 'GPU')}"
+        sizes = f"{number(least)} to {amount(most, 'GPU')}"
         found.append(
             Recommended("easy-backfill", f"Jobs ask for {sizes}: small ones fill gaps while a large one waits.")
         )

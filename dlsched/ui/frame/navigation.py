@@ -37,6 +37,8 @@ LAB = (
 )
 """Pages of the lab, as in PAGES: folded at the foot of the sidebar, as a planner does not need them."""
 FOLDER = "pages"
+PART = "part"
+"""Parameter of an address, and key in the session, that names the part of a page."""
 
 _ENTRIES = [entry for entries in (*PAGES.values(), LAB) for entry in entries]
 SCRIPTS = {title: f"{FOLDER}/{script}" for script, title, _, _ in _ENTRIES}
@@ -71,19 +73,19 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "start": Moved("Home"),
     "workload": Moved("Jobs"),
     "catalogue": Moved("Prices"),
-    "runs": Moved("Run", {"part": "History"}),
-    "result": Moved("Run details", renamed={"tab": ("part", {"Gantt": "Timeline", "Job": "Jobs"})}),
-    "look-ahead": Moved("Run details", {"part": "Inside"}),
-    "admissions": Moved("Run details", {"part": "Inside"}),
-    "dual-prices": Moved("Run details", {"part": "Inside"}),
+    "runs": Moved("Run", {PART: "History"}),
+    "result": Moved("Run details", renamed={"tab": (PART, {"Gantt": "Timeline", "Job": "Jobs"})}),
+    "look-ahead": Moved("Run details", {PART: "Inside"}),
+    "admissions": Moved("Run details", {PART: "Inside"}),
+    "dual-prices": Moved("Run details", {PART: "Inside"}),
     "whatif": Moved("What if"),
     "size": Moved("Capacity"),
-    "sweep": Moved("Capacity", {"part": "Range"}),
-    "pool-size": Moved("Capacity", {"part": "Range", "preset": "pool-size"}),
+    "sweep": Moved("Capacity", {PART: "Range"}),
+    "pool-size": Moved("Capacity", {PART: "Range", "preset": "pool-size"}),
     "report": Moved("Memo"),
-    "throughput": Moved("Speed-up", {"part": "Throughput"}, {"source": ("source", _CURVE_SOURCES)}),
-    "training-time": Moved("Speed-up", {"part": "Training time"}),
-    "parameter-servers": Moved("Speed-up", {"part": "Parameter servers"}),
+    "throughput": Moved("Speed-up", {PART: "Throughput"}, {"source": ("source", _CURVE_SOURCES)}),
+    "training-time": Moved("Speed-up", {PART: "Training time"}),
+    "parameter-servers": Moved("Speed-up", {PART: "Parameter servers"}),
     "steady-state": Moved("Load test"),
     "reproductions": Moved("Paper checks"),
     "glossary": Moved("Home", {glossary.PARAM: ""}),
@@ -108,7 +110,7 @@ def navigation(*, hidden: bool = False) -> StreamlitPage:
     page = st.navigation(sections, position="hidden" if hidden else "sidebar", expanded=True)
     if (old := OLD_PARTS.get(page.title)) and (part := st.query_params.get(old)):
         del st.query_params[old]
-        st.session_state["part"] = OLD_NAMES.get(part, part)
+        st.session_state[PART] = OLD_NAMES.get(part, part)
     if not hidden:
         is_open = page.title in {title for _, title, _, _ in LAB}
         with st.sidebar.expander("Lab", expanded=is_open, key=f"lab-{is_open}"):

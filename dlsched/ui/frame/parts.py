@@ -10,7 +10,7 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreError
 from dlsched.ui.frame import glossary, session
-from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
@@ -85,10 +85,10 @@ def pick(label: str, names: Mapping[str, str], key: str) -> str:
 def part_of_page(names: Iterable[str]) -> str:
     """Let the reader choose a part of the page, the first where none is named; the address bar names it."""
     first, *others = names
-    named = st.session_state.get("part", st.query_params.get("part", first))
+    named = st.session_state.get(PART, st.query_params.get(PART, first))
     if named not in (first, *others):  # a part of the page before
-        st.session_state["part"] = first
-    chosen = st.segmented_control("Part", [first, *others], default=first, required=True, key="part",
+        st.session_state[PART] = first
+    chosen = st.segmented_control("Part", [first, *others], default=first, required=True, key=PART,
                                   bind="query-params", label_visibility="collapsed")  # fmt: skip
     return str(chosen)
 

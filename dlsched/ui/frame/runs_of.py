@@ -48,7 +48,7 @@ class Series:
 class SeriesNumbers:
     """Numbers of series by label, in the futures that all have, future 0 first.
 
-    ``futures``: what is known and what is missing; None where there are only the runs themselves.
+    ``futures``: what is known and what is missing; None if there are only the runs themselves.
     """
 
     metrics: Mapping[str, list[Metrics]]

@@ -14,11 +14,11 @@ from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.scenarios import Deletion, ScenarioInfo
 from dlsched.studies.code_version import code_version
-from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.navigation import PART, SCRIPTS
 
 SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
-PART, OPEN_PART = "part", "open_part"
-"""The part of a page that is open, in the URL too; the one that is asked for."""
+OPEN_PART = "open_part"
+"""The part of the next page that is asked for: no link may name it, as it is bound to the parts of this page."""
 HASH_DIGITS = 8
 MAX_TICKED = 12
 USED, MOST_USED = "used_scenarios", 30
@@ -125,8 +125,7 @@ def write_url(*names: str) -> None:
 
 def go(page: str, **more: str | None) -> None:
     """Open another page of the app, by its title, with what is looked at now; ``part`` names a part of that page."""
-    if PART in st.session_state:  # the parts of this page: Streamlit lets no link name others
-        st.session_state[OPEN_PART] = more.pop(PART, None)
+    st.session_state[OPEN_PART] = more.pop(PART, None)
     st.switch_page(SCRIPTS[page], query_params=url_params(**more))
 
 

@@ -61,7 +61,7 @@ class DescribedInput:
 def chosen(current: Scenario) -> tuple[DescribedInput | None, str, DeltaGenerator]:
     """Show the controls.
 
-    Returns what they ask (None where that has no answer: it says why), which view is open, and a place for buttons.
+    Returns what they ask (None if that has no answer: it says why), which view is open, and a place for buttons.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         begin = SCENARIO if current.workload.has_servers else DESCRIBED

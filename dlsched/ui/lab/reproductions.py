@@ -126,26 +126,27 @@ def overview(outcomes: Mapping[str, Checked]) -> None:
     """Show a strip of cells and the counts, then the figures by paper, folded."""
     sentence(finding(outcomes), ())
     _strip(outcomes)
-    cards([(_mark_first(state), f"{number:,}", HINTS[state]) for state, number in counts(outcomes).items()])
+    cards(
+        [
+            (f"{MARKS[state][0]} {state.capitalize()}", f"{number:,}", HINTS[state])
+            for state, number in counts(outcomes).items()
+        ]
+    )
     st.markdown(f":gray[{safe(by_what(outcomes), 300)}]")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         states = st.pills(
             "Verdict", STATES, selection_mode="multi", key="reproduction-states", format_func=MARKS.__getitem__,
             help="Lists below show only figures with these verdicts; without a choice, all",
         )  # fmt: skip
-        picked = _picker(chosen(outcomes, states or ()))
+        listed = chosen(outcomes, states or ())
+        picked = _picker(listed)
     if picked:
         look_at(picked)
         st.rerun()
-    listed = chosen(outcomes, states or ())
     if not listed:
         st.info("No figure has this verdict. Choose another one, or none to see all.", icon="ℹ️")
     for name in dict.fromkeys(one.paper.name for one in listed):
         _paper([one for one in listed if one.paper.name == name], outcomes, is_open=bool(states))
-
-
-def _mark_first(state: State) -> str:
-    return f"{MARKS[state][0]} {state.capitalize()}"
 
 
 def _strip(outcomes: Mapping[str, Checked]) -> None:

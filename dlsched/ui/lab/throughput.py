@@ -239,7 +239,7 @@ def _simulate(curves: SpeedCurves, source: Source) -> None:
 
 
 def stream_of(curves: SpeedCurves, source: Source, mini_batches: float) -> StreamSpec:
-    """Return a stream of such jobs; ``mini_batches`` of a job, in the mean, where the study does not say."""
+    """Return a stream of such jobs; ``mini_batches`` of a job on average, if the study does not say."""
     is_measured = curves.chosen == MEASURED and curves.measured is not None
     network = source.study or TrainingNetwork(
         name=source.name[:LONGEST_NAME],

@@ -252,7 +252,7 @@ def prediction(models: Models, cluster: Cluster) -> None:
 
 
 def _number(column: DeltaGenerator, fit: NetworkFit, feature: int, key: str) -> float | None:
-    """Show a number to give where the model uses the feature; return None where it does not."""
+    """Show a number to give where the model uses the feature; return None if it does not."""
     info, middle = FEATURES[feature], float(typical(fit)[feature])
     middle = round(middle) if middle >= ROUNDED_FROM else middle
     label = "Disk (s)" if feature == DISK else f"{info.word[:1].upper()}{info.word[1:]}"

@@ -13,14 +13,12 @@ from dlsched.domain.scenario import Scenario
 from dlsched.studies.sweep.presets import PRESETS, Mode
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers
-from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.frame.parts import part_of_page
 from dlsched.ui.plan import growth, headroom, size, size_state, sweep_form, sweep_view
 from dlsched.ui.plan.sweep_form import PRESET
 from dlsched.ui.plan.sweep_runs import SWEEPS
 from dlsched.ui.study_page import Form, study_page
-
-PART = "part"
 
 
 @dataclass(frozen=True, eq=False)

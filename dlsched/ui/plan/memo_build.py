@@ -184,7 +184,7 @@ def _kept_winners(runs: Runs, exact: bool, hide_names: bool) -> tuple[Winners, .
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """What is known of an option in the futures of a memo; ``answer`` None where stored runs stand for it."""
+    """What is known of an option in the futures of a memo; ``answer`` None if stored runs stand for it."""
 
     kept: Kept
     draws: Sequence[Numbers]

@@ -191,7 +191,7 @@ def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
 
 
 def answer_of(one: Kept, frame: WhatIfSpec) -> Shown | None:
-    """Return the stored answer about an option in the futures of a frame; None where it is to be computed."""
+    """Return the stored answer about an option in the futures of a frame; None if it is to be computed."""
     return what_if_state.answered(aligned(one, frame))
 
 

@@ -39,7 +39,7 @@ MONTHS = Answers(growth.STUDY)
 
 
 def newest_size(scenario_hash: str) -> Sizing | None:
-    """Return the search for a size that is shown, else the newest, about a scenario; None where there is none."""
+    """Return the search for a size that is shown, else the newest, about a scenario; None if there is none."""
     found = SIZES.newest(scenario_hash)
     named = st.session_state.get(SIZES.shown_key)
     if named and found is not None and found.experiment_id != named:
@@ -151,7 +151,7 @@ def what_if_of(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> WhatIfSpec
 def what_if_of_order(spec: GrowthSpec, answer: Growth, scenario: Scenario) -> WhatIfSpec | None:
     """Return the what-if of the nodes to order against today's, with the jobs of the last month they are for.
 
-    None where nothing has to be ordered, or no size that holds was found.
+    None if nothing has to be ordered, or no size that holds was found.
     """
     order = to_order(answer)
     if order is None or order.counts is None:

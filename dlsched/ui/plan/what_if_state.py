@@ -257,7 +257,7 @@ def ask(plan: WhatIfPlan, seconds: float) -> None:
 
 
 def last_shown(scenario: Scenario) -> Shown | None:
-    """Return the answer that was on the page before; None where it was about another scenario."""
+    """Return the answer that was on the page before; None if it was about another scenario."""
     shown: Shown | None = st.session_state.get(LAST)
     return shown if shown is not None and shown.spec.scenario == scenario.content_hash else None
 

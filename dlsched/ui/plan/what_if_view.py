@@ -194,7 +194,7 @@ def kept_list(scenario_hash: str) -> None:
 
 
 def _answer(experiment_id: str) -> WhatIf | None:
-    """Return a kept answer; None where it is gone, or is of another page."""
+    """Return a kept answer; None if it is gone, or is of another page."""
     try:
         return WHAT_IFS.stored(experiment_id).answer
     except DlschedError:

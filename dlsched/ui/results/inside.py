@@ -21,7 +21,7 @@ INSPECTORS: Mapping[Inspector[Any], Callable[[OpenedRun], None]] = {
 
 
 def part_of(policy: str) -> Callable[[OpenedRun], None] | None:
-    """Return what shows the decisions of runs of a policy; None where nothing does."""
+    """Return what shows the decisions of runs of a policy; None if nothing does."""
     return next((show for one, show in INSPECTORS.items() if policy in one.policies), None)
 
 

@@ -105,7 +105,7 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     if policy in DualPricesSpec.policies and st.button(
         "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
     ):
-        st.session_state["open_part"] = INSIDE
+        st.session_state[session.OPEN_PART] = INSIDE
         st.rerun()
     with st.expander(f"Timeline ({amount(len(timeline.spans), 'entry', 'entries')})"):
         entries = entries_of(timeline, clock, rented=rented).head(MAX_ROWS)

@@ -33,7 +33,7 @@ def main_picture(run_id: str, scenario: Scenario) -> None:
 
     def look_closer(box: charts.Box) -> None:
         show_window(run_id, boxed(box, raster, whole, loaders.clock(run_id)), whole)
-        st.session_state["open_part"] = "Timeline"
+        st.session_state[session.OPEN_PART] = "Timeline"
 
     alt = in_words(run_id, raster, whole)
     chart = gantt.overview(raster, charts.page_theme(), alt=alt, clock=loaders.clock(run_id))

@@ -15,6 +15,7 @@ from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find
 from dlsched.store.runs import RunInfo
 from dlsched.ui.frame import futures_numbers, loaders, page, parts, runs_of, session
+from dlsched.ui.frame.navigation import PART
 from dlsched.ui.frame.runs_of import Series, SeriesNumbers
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import what_if_state
@@ -90,7 +91,7 @@ def run_details_page() -> None:
 def _open_run() -> _Opened:
     """Return the run that is looked at; stop the page, with a way on, where there is none."""
     run_id = session.run_id()
-    if (st.session_state.get("part") or st.query_params.get("part")) == INSIDE:
+    if (st.session_state.get(PART) or st.query_params.get(PART)) == INSIDE:
         run_id = _with_a_view(run_id)
     if run_id is None:
         parts.empty(
@@ -138,7 +139,7 @@ def _follow_requests(run_id: str) -> None:
     """Open the story of the job that a picture asked for."""
     if job_id := st.session_state.pop("open_job", None):
         jobs.choose_named(run_id, job_id)
-        st.session_state["part"] = "Jobs"
+        st.session_state[PART] = "Jobs"
 
 
 def _switch(run: _Opened) -> None:
@@ -155,8 +156,8 @@ def _switch(run: _Opened) -> None:
             if wanted != own:
                 seed = run.info.seed if run.info.seed in wanted.seeds else wanted.seeds[0]
                 session.look_at_run(wanted.run_of(seed))
-                if inside.part_of(wanted.policy) is None and st.session_state.get("part") == INSIDE:
-                    st.session_state["part"] = "Overview"
+                if inside.part_of(wanted.policy) is None and st.session_state.get(PART) == INSIDE:
+                    st.session_state[PART] = "Overview"
                 for name in ("decision", "interval"):  # of the run that is left
                     st.query_params.pop(name, None)
                 st.rerun()
@@ -181,10 +182,7 @@ def _header(run: _Opened) -> str:
     run_id, own, ticked = run.info.run_id, run.own, session.ticked_runs()
     names = [*PARTS, INSIDE] if inside.part_of(run.info.policy) is not None else [*PARTS]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        part = st.segmented_control(
-            "Part", names, default="Overview", required=True, key="part", bind="query-params",
-            label_visibility="collapsed",
-        )  # fmt: skip
+        part = parts.part_of_page(names)
         st.space("stretch")
         hint = "Change nodes, demand or the policy, and see the effect"
         if st.button("What if …", key="result-whatif", help=hint):
@@ -200,7 +198,7 @@ def _header(run: _Opened) -> str:
                        type="primary", key="result-next"):  # fmt: skip
             session.tick(ticked if run_id in ticked and len(ticked) > 1 else [run_id, *others])
             session.go("Compare")
-    return str(part)
+    return part
 
 
 def _choose_future(run_id: str, own: Series, shown_seed: int) -> None:

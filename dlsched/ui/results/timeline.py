@@ -25,7 +25,7 @@ from dlsched.ui.results import window
 from dlsched.ui.results.window import Window
 from dlsched.ui.scenario import trust
 from dlsched.wording.clock import Clock
-from dlsched.wording.formats import amount, count, duration, number, share
+from dlsched.wording.formats import amount, count, duration, share
 from dlsched.wording.typed import NotRead
 
 COLOURS = {"state": "State", "job_class": "Class", "user": "User", "group": "Group",
@@ -172,7 +172,7 @@ def _found_line(run_id: str, job: pd.Series, shown: Window, whole: Window) -> No
     ran = not pd.isna(job["first_start_s"])
     from_s, to_s = _times_of(job, whole)
     is_seen = from_s < shown.to_s and to_s > shown.from_s
-    name = f"Job {safe(job['job_id'])} ({number(job['gpus'])} {'GPU' if job['gpus'] == 1 else 'GPUs'})"
+    name = f"Job {safe(job['job_id'])} ({amount(float(job['gpus']), 'GPU')})"
     clock = loaders.clock(run_id)
     if not ran:
         words = f"**{name}** never started: it waited from {clock.moment(from_s)} on."
@@ -324,7 +324,7 @@ def tallest(leases: pd.DataFrame, slots: int) -> np.ndarray:
 
 
 def one_size(scenario: Scenario) -> float | None:
-    """Return the GPUs of every node, where all have as many; None where they differ, have none, or are rented."""
+    """Return the GPUs of every node, where all have as many; None if they differ, have none, or are rented."""
     sizes = set() if scenario.cluster.free_slots else set(gpus_of_nodes(scenario).tolist())
     return sizes.pop() or None if len(sizes) == 1 else None
 

@@ -150,7 +150,7 @@ def spec_of(
 
 
 def scaled_to_rate(spec: JobMixSpec, jobs_per_h: float) -> JobMixSpec:
-    """Return the mix with its arrivals at this rate, in the mean."""
+    """Return the mix with its arrivals at this average rate."""
     arrivals = spec.arrivals.scaled(jobs_per_h / spec.arrivals.mean_jobs_per_h)
     return validated(JobMixSpec, {**spec.model_dump(), "arrivals": arrivals.model_dump()}, "job mix")
 

@@ -20,7 +20,7 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import new_scenario
 from dlsched.wording.cautions import cautions
 from dlsched.wording.clock import clock_of
-from dlsched.wording.formats import amount, count, duration, number, share
+from dlsched.wording.formats import amount, count, duration, share
 from dlsched.wording.resources import (
     RESOURCE_UNITS,
     amounts_of,
@@ -122,7 +122,6 @@ def profile(scenario: Scenario) -> None:
     jobs, cluster = in_seconds(scenario), scenario.cluster
     fit = fit_of(jobs, cluster, scenario.options.placement)
     median, widest = float(np.median(jobs.work)), float(jobs.gpus.max())
-    largest = amount(int(widest), "GPU") if widest.is_integer() else f"{number(widest)} GPUs"
     load = None if np.isnan(fit.load) else fit.load
     warnings = cautions(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
     guard_rails([caution for caution in warnings if caution.level != "info"])
@@ -138,7 +137,7 @@ def profile(scenario: Scenario) -> None:
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
         scarcest_card(scenario) or _load_card(load, cluster),
         ("Run time, median", duration(median), "Half of the jobs run for less, on the GPUs they request."),
-        ("Largest job", largest, "GPUs of the largest job."),
+        ("Largest job", amount(widest, "GPU"), "GPUs of the largest job."),
     ])  # fmt: skip
     if jobs.has_servers:
         st.markdown(servers_words(scenario))

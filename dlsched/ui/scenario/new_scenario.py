@@ -64,7 +64,7 @@ def _example_usd(kind: str, gpus: int) -> float | None:
 
 
 def cluster_of(params: Mapping[str, str]) -> Cluster | None:
-    """Return the cluster that an address names; None where it names none, or one that cannot be."""
+    """Return the cluster that an address names; None if it names none, or one that cannot be."""
     if NODES not in params:
         return None
     kind, gpus, usd = params.get(KIND, USUAL_CLUSTER[KIND]), params.get(GPUS, USUAL_CLUSTER[GPUS]), params.get(USD)

@@ -19,7 +19,7 @@ CALIBRATIONS = Answers(STUDY)
 
 
 def known_trust(scenario: Scenario) -> Caveat | None:
-    """Return how far a replay explains what was recorded of a scenario; None where no replay was made.
+    """Return how far a replay explains what was recorded of a scenario; None if no replay was made.
 
     The newest answer about the scenario counts, else about the nearest earlier version with the same recorded jobs: a
     change of cluster, rules, prices or due dates leaves the record as it is.

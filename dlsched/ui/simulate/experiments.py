@@ -45,17 +45,13 @@ class Experiment:
     @property
     def note(self) -> str:
         """The first note of its runs."""
-        return _first_text(self.runs["note"])
+        return next((str(note) for note in self.runs["note"] if not pd.isna(note) and note), "")
 
     @property
     def of_policies(self) -> list[str]:
         """The run of the first future of each policy with its parameters, the baseline first."""
         stored = self.runs[self.runs["state"] == "stored"]
         return [str(run) for run in stored.drop_duplicates(["policy", "params"])["run_id"]]
-
-
-def _first_text(values: pd.Series[str]) -> str:
-    return next((str(value) for value in values if not pd.isna(value) and value), "")
 
 
 def experiments_of(runs: pd.DataFrame) -> list[Experiment]:

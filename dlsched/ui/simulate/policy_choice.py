@@ -10,7 +10,7 @@ from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.ui.fields.policy_and_params import usual
 
 PARAM = "policies"
-"""Parameter of the address: keys of policies with commas between, NONE where there is none."""
+"""Parameter of the address: keys of policies with commas between, NONE if there is none."""
 NONE = "none"
 CHOSEN, FOLLOWED = "policies-chosen", "policies-followed"
 """In the tab: usual policies -> the chosen ones, so that scenarios of one kind share a choice; the last address."""

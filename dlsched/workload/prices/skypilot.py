@@ -124,7 +124,7 @@ def _accelerators(table: Table, ledger: Ledger, named: Texts, infos: Infos) -> t
 
 
 def _infos(table: Table) -> Infos:
-    """Return (name, GPUs) by GpuInfo of each row; None where it says nothing that can be read."""
+    """Return (name, GPUs) by GpuInfo of each row; None if it says nothing that can be read."""
     if "GpuInfo" not in table.columns or not table.rows:
         return [None] * table.rows
     coded = table.columns["GpuInfo"].combine_chunks().dictionary_encode()

@@ -92,7 +92,7 @@ def _check_size(size: int, name: str, state: str = "") -> None:
 
 
 def _unpack(data: bytes, name: str, notes: list[str]) -> bytes | None:
-    """Return the content of one layer of compression; None where there is none."""
+    """Return the content of one layer of compression; None if there is none."""
     packers: tuple[tuple[bytes, str, Callable[[bytes, str], bytes]], ...] = (
         (b"\x1f\x8b", "gzip", _gunzip),
         (b"BZh", "bzip2", _bunzip),

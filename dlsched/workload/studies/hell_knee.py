@@ -174,7 +174,7 @@ class StreamSpec(FrozenModel):
         run_s, span_s = mean_alone_s(self), self.jobs * mean_gap_s(self)
         if max(run_s, span_s) > LONGEST_S:
             raise ValueError(
-                f"jobs run {run_s:.2g} s and arrive for {span_s:.2g} s in the mean, at most {LONGEST_S:g} s each: "
+                f"jobs run {run_s:.2g} s and arrive for {span_s:.2g} s on average, at most {LONGEST_S:g} s each: "
                 "choose fewer epochs or jobs, or a higher load"
             )
         return self

@@ -228,7 +228,7 @@ def job_mix_scenario(spec: FrozenModel, seed: int, workload: Workload) -> Scenar
 
 
 def expected_load(spec: JobMixSpec, cluster: Cluster) -> float:
-    """Return the load in the mean over many draws, as ``workload.import_report.offered_load`` counts it for one.
+    """Return the average load over many draws, as ``workload.import_report.offered_load`` counts it for one.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def expected_load(spec: JobMixSpec, cluster: Cluster) -> float:
 
 
 def scale_to_load(spec: JobMixSpec, cluster: Cluster, load: float) -> JobMixSpec:
-    """Return the job mix with its arrivals sped up or slowed down to put ``load`` on the cluster, in the mean.
+    """Return the job mix with its arrivals sped up or slowed down to put ``load`` on the cluster on average.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The ModelArts study: its synthetic trace on 8-GPU nodes, and the jobs of any scenario on whole such nodes.
 
 The trace itself is private. Published (Section 5.1): 1,252 jobs within 49 h 41 min 38 s; 447 of them train for 5
-minutes or more, 232.6 minutes in the mean; all jobs 84.3 minutes in the mean. Every other property of the jobs is an
+minutes or more, 232.6 minutes on average; all jobs 84.3 minutes on average. Every other property of the jobs is an
 assumption of ours.
 """
 

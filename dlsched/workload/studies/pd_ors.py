@@ -1,7 +1,7 @@
 """Jobs with workers and parameter servers that book machines by the slot, as in Section V of the PD-ORS study.
 
 Bandwidths are not published: ours are evenly drawn, and ten times as large inside a machine. Machines hold 18 times
-what a worker asks for in the mean, our reading of "roughly 18 times".
+what a worker requests on average, our reading of "roughly 18 times".
 """
 
 from __future__ import annotations

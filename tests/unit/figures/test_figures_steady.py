@@ -137,14 +137,14 @@ def test_early_results_name_who_is_first_at_two_fifths_of_the_work() -> None:
 
 def test_over_time_tells_means_weighted_by_time() -> None:
     chart = steady_detail.over_time(ANSWER, 0.1, "nodes", LIGHT)
-    assert "HELL, malleable 7 in the mean over time" in chart.alt  # (10 x 4 + 30 x 8) / 40
+    assert "HELL, malleable 7 on average over time" in chart.alt  # (10 x 4 + 30 x 8) / 40
     assert steady_detail.time_mean(Curve(at_h=(5.0,), value=(3.0,))) == 3
 
 
 def test_jobs_in_the_system_have_their_mean_by_littles_law() -> None:
     chart = steady_detail.over_time(ANSWER, 0.5, "jobs", LIGHT)
     per_hour = 3600 / mean_gap_s(ANSWER.spec.stream_at(0.5, 1000))
-    assert f"HELL, malleable {60 * per_hour:.3g} in the mean (rate × turnaround time), at most 3" in chart.alt
+    assert f"HELL, malleable {60 * per_hour:.3g} on average (rate × turnaround time), at most 3" in chart.alt
     assert chart.alt.endswith("SRPT, all nodes at most 400, growing.")
 
 

@@ -96,7 +96,7 @@ class Admission(InspectedDecision):
         return np.array(given, dtype=float).reshape(len(self.jobs), len(self.resources))
 
     def used_of_reserved(self) -> float | None:
-        """Return used over reserved after the interval, resources as shares of capacity; None where no job runs."""
+        """Return used over reserved after the interval, resources as shares of capacity; None if no job runs."""
         used, reserved = self.after()
         capacity = np.array(self.capacity)
         of_all = float((reserved / capacity).sum())
@@ -118,7 +118,7 @@ class Admission(InspectedDecision):
         return np.asarray(self._table(self.blocks) @ np.array(self.price))
 
     def scarcest(self) -> int | None:
-        """Return the resource of which one percent more would be worth most; None where more is worth nothing."""
+        """Return the resource of which one percent more would be worth most; None if more is worth nothing."""
         worth = np.array(self.price) * np.array(self.capacity)
         return int(worth.argmax()) if len(worth) and worth.max() > 0 else None
 

@@ -52,8 +52,8 @@ class JobDecision(InspectedDecision):
     first     first slot that could be booked then
     job       its id, ``row`` its row; ``again``: it was admitted before and books anew, whatever that costs
     why       why it was turned away, empty when admitted
-    best      the schedule with the best payoff, also of a job turned away; None where there is none
-    other     the next best last slot; None where there is none
+    best      the schedule with the best payoff, also of a job turned away; None if there is none
+    other     the next best last slot; None if there is none
     paid      (R,) price of ``best`` by resource
     bookings  of an admitted job, by slot and machine
     prices    packed (S, H, R) of slots ``first``, ``first`` + 1, ... as the job met them, NaN where it may not run or
@@ -145,11 +145,11 @@ class PricedRun(Answer):
         return max(self.first_decisions, key=lambda one: one.best.price if one.best else -np.inf)
 
     def prices_at(self, one: JobDecision) -> Floats | None:
-        """Return the prices a job met, (S, H, R), of slots ``one.first`` on; None where they are not kept."""
+        """Return the prices a job met, (S, H, R), of slots ``one.first`` on; None if they are not kept."""
         return unpacked(one.prices, (-1, self.machines, len(self.resources))) if one.prices else None
 
     def dearest(self, one: JobDecision) -> Dearest | None:
-        """Return what was dearest when a job was decided about; None where all prices are alike or not kept."""
+        """Return what was dearest when a job was decided about; None if all prices are alike or not kept."""
         prices = self.prices_at(one)
         if prices is None or not np.isfinite(prices).any():
             return None
@@ -205,5 +205,5 @@ class Hindsight(Answer):
     status: str
 
     def ratios(self) -> tuple[float, float] | None:
-        """Return the least and the most that best over ours can be; None where ours is worth nothing."""
+        """Return the least and the most that best over ours can be; None if ours is worth nothing."""
         return (self.utility / self.ours, self.bound / self.ours) if self.ours > 0 else None

@@ -21,7 +21,7 @@ class LookAhead(InspectedDecision):
     objective  of the plan, ``bound`` above it; None without a plan
     status     of the solver, ``method`` how it was found, ``reason`` why there is no plan
     scenarios  which of the greedy allocator's cases were met, in its words
-    idle       workers for which the first step of the plan and the greedy allocator leave room; None where workers
+    idle       workers for which the first step of the plan and the greedy allocator leave room; None if workers
                of jobs differ
     rest       jobs that wait before and after, in both plans; they are not among the J
     got        (J,) workers after the decision. Fewer than decided where they do not fit on the nodes; more where the

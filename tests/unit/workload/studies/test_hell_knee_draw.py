@@ -201,7 +201,7 @@ def test_the_plain_form_is_stable():
         ({"networks": [QUICK | {"times": QUICK["times"] | {"worker_s": -1}}]}, "networks.0.times.*worker_s"),  # type: ignore[operator]
         (
             {"networks": [QUICK | {"steps_per_epoch": 1e12, "epochs": 1e6}]},
-            "generator: jobs run .* in the mean, at most",
+            "generator: jobs run .* on average, at most",
         ),
         ({"speed": 1}, "generator, speed: Extra inputs"),
     ],
