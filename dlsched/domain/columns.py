@@ -72,6 +72,20 @@ COLUMNS = (
     Column("spread_s", "float", False, "s", "Parameter-server speed: extra seconds per step on several nodes."),
     Column("min_workers", "int", False, "workers", "Smallest allowed number of workers."),
     Column("max_workers", "int", False, "workers", "Largest allowed number of workers."),
+    Column(
+        "limit_s",
+        "float",
+        False,
+        "s",
+        "Time limit the user requested; what policies believe the run time to be. Empty = none requested.",
+    ),
+    Column(
+        "held_s",
+        "float",
+        False,
+        "s",
+        "Time before submit_s during which dependencies or a hold kept the job back; 0 = none.",
+    ),
     Column("user", "text", False, "", "User who submitted the job."),
     Column("group", "text", False, "", "Team, account or virtual cluster of the job."),
     Column("model", "text", False, "", "Network or application being trained."),
@@ -88,6 +102,7 @@ COLUMNS = (
     Column("recorded_start_s", "float", False, "s", "Recorded start, for calibration."),
     Column("recorded_end_s", "float", False, "s", "Recorded end."),
     Column("recorded_status", "text", False, "", "Recorded outcome."),
+    Column("recorded_nodes", "text", False, "", "Nodes the job ran on, as a host list: node[01-04],gpu7."),
 )
 GANG_COLUMNS = tuple(column for column in COLUMNS if column.name in {
     "disk_gib_per_worker", "servers", "workers_per_server", *(f"{resource}_per_server" for resource in RESOURCES),

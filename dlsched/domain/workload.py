@@ -32,6 +32,7 @@ SAME_NUMBER = 1e-9
 NOT_NEGATIVE = (
     *(f"{resource}_per_{part}" for resource in RESOURCES[1:] for part in ("worker", "server")),
     *STEP_TERMS,
+    "held_s",
 )
 
 
@@ -70,6 +71,8 @@ class Workload:
     spread_s: Floats | None = None
     min_workers: Ints | None = None
     max_workers: Ints | None = None
+    limit_s: Floats | None = None
+    held_s: Floats | None = None
     user: Texts | None = None
     group: Texts | None = None
     model: Texts | None = None
@@ -86,6 +89,7 @@ class Workload:
     recorded_start_s: Floats | None = None
     recorded_end_s: Floats | None = None
     recorded_status: Texts | None = None
+    recorded_nodes: Texts | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -350,6 +354,9 @@ def _check(columns: Mapping[str, Any]) -> None:
     ):
         if name in columns:
             _first_bad(columns, name, ~np.isinf(columns[name]), "must be finite or empty")
+    if "limit_s" in columns:
+        limit_s = columns["limit_s"]
+        _first_bad(columns, "limit_s", np.isnan(limit_s) | ((limit_s > 0) & np.isfinite(limit_s)), "must be above 0")
     asks = sum(columns.get(f"{resource}_per_worker", 0) for resource in RESOURCES)
     _first_bad(columns, "gpus_per_worker", asks > 0, "a job must request GPUs, CPUs or memory")
     _check_widths(columns)

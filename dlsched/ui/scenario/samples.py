@@ -15,7 +15,7 @@ from dlsched.wording.formats import amount
 from dlsched.workload.catalogue import SAMPLES, SampleTrace, data_path
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import TraceRead, read_trace
-from dlsched.workload.readers.detection import LABELS
+from dlsched.workload.readers.registry import find_format
 from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
 from dlsched.workload.studies.hell_knee import sample_stream
 from dlsched.workload.studies.modelarts import sample_elastic
@@ -137,7 +137,7 @@ def _trace(chosen: SampleTrace, current: Scenario) -> Scenario:
     left, right = st.columns([3, 2], gap="medium")
     trace = _read(chosen.file)
     with right:
-        import_report(trace.report, LABELS[trace.format_key])
+        import_report(trace.report, find_format(trace.format_key).label)
     made = scenario_of(trace, chosen.label).replace(data_kind="example")
     with left:
         return on_cluster(made, current, trace.cluster_hint, chosen.label)

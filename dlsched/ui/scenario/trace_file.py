@@ -39,23 +39,15 @@ from dlsched.workload.readers import (
     table_head,
     template_csv,
 )
-from dlsched.workload.readers.detection import LABELS
 from dlsched.workload.readers.gpuaas import InstanceRead, is_instance_zip, read_instance_zip
 from dlsched.workload.readers.mapping import UNITS, Unit
+from dlsched.workload.readers.registry import FORMATS, find_format
 from dlsched.workload.readers.source import open_trace
 
 DROP, READ = "upload", "upload-read"
 LONGEST_NAME = 60
-FORMATS = ("auto", "native", "csv", "philly", "helios", "openb", "swf", "sacct")
 TABLES = ("csv", "native")
 EVERY_FORMAT = ("cpu_jobs", "zero_run", "duplicates")
-OF_FORMAT = {
-    "philly": ("philly_run_time",),
-    "helios": ("cancelled",),
-    "openb": ("censored",),
-    "swf": ("cancelled", "gpus_per_processor"),
-    "sacct": ("cancelled", "censored", "sacct_submit"),
-}
 
 
 def upload(current: Scenario) -> Scenario | None:
@@ -80,7 +72,7 @@ def upload(current: Scenario) -> Scenario | None:
         result = _read(file, options_of(file.tag))
     if isinstance(result, TraceRead):
         with right:
-            import_report(result.report, LABELS[result.format_key])
+            import_report(result.report, find_format(result.format_key).label)
         with left:
             listed = _node_list(file.tag) if result.format_key == "openb" else None
             made = scenario_of(result, scenario_name(file.name))
@@ -144,7 +136,7 @@ def _read_now(file: File, options: ReadOptions) -> TraceRead | DlschedError:
 
 def options_of(tag: str) -> ReadOptions:
     """Return the reading choices made for a file so far."""
-    names = dict.fromkeys(name for group in (EVERY_FORMAT, *OF_FORMAT.values()) for name in group)
+    names = dict.fromkeys(name for group in (EVERY_FORMAT, *(one.choices for one in FORMATS)) for name in group)
     given = {name: st.session_state.get(_key(name, tag)) for name in names}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     fixed = st.session_state.get(_key("format", tag), "auto")
@@ -172,12 +164,14 @@ def choices() -> None:
     if is_table:
         _mapping(file, needed=not format_key)
     with st.expander("Reading choices", key=f"choices-{tag}", expanded=not format_key and not is_table):
+        own = find_format(format_key).choices if format_key else ()
         columns = st.columns(3)
         columns[0].selectbox(
-            "Format", FORMATS, key=_key("format", tag), persist_state="session", help="How the file is read",
-            format_func=lambda key: LABELS.get(key, "found by content"),
+            "Format", ["auto", *(one.key for one in FORMATS if one.read)], key=_key("format", tag),
+            persist_state="session", help="How the file is read",
+            format_func=lambda key: "found by content" if key == "auto" else find_format(key).label,
         )  # fmt: skip
-        for place, name in enumerate((*EVERY_FORMAT, *OF_FORMAT.get(format_key, ())), 1):
+        for place, name in enumerate((*EVERY_FORMAT, *own), 1):
             info = ReadOptions.model_fields[name]
             with columns[place % 3]:
                 field(name, info, info.default, _key(name, tag))

@@ -10,7 +10,7 @@ from dlsched.workload.readers.mapping import (
     save_mapping,
 )
 from dlsched.workload.readers.native import template_csv, write_native
-from dlsched.workload.readers.options import FormatKey, ReadOptions
+from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.read import Preview, TraceRead, preview, read_cluster, read_trace
 from dlsched.workload.readers.tabular import MappingNeeded, table_head
 
@@ -19,7 +19,6 @@ __all__ = [
     "ColumnMapping",
     "FieldMap",
     "FormatCandidate",
-    "FormatKey",
     "FormatUnsure",
     "MappingNeeded",
     "Preview",

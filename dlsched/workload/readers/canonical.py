@@ -15,12 +15,13 @@ from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.units import DAY_S
 from dlsched.domain.workload import COLUMN, LARGEST_NUMBER, Floats, Ints, Texts, Workload
 from dlsched.workload.import_report import Bools, Ledger, Report
-from dlsched.workload.readers.convert import Read, clean_texts, numbers
+from dlsched.workload.readers.convert import MAX_TEXT, Read, clean_texts, numbers
 from dlsched.workload.readers.options import ReadOptions
 
 YEAR_S = 365 * DAY_S
 LARGEST_GPUS = 100_000
 MAX_GPU_TYPE = 60
+LONGEST_NODE_LIST = 200_000
 
 
 @dataclass
@@ -76,6 +77,7 @@ def finish(draft: Draft, options: ReadOptions) -> tuple[Workload, Report]:
     _check_servers(draft)
     _check_recorded(draft)
     _check_widths(draft)
+    _check_limits(draft)
     cleaned = {name: _clean(ledger, name, column) for name, column in draft.texts.items()}
     cleaned["job_id"] = _unique_ids(draft, cleaned.get("job_id"), options)
     _flag_outliers(draft)
@@ -179,6 +181,17 @@ def _check_widths(draft: Draft) -> None:
         draft.floats["weight_usd_per_s"] = np.where(values < 0, np.nan, values)
 
 
+def _check_limits(draft: Draft) -> None:
+    """A time limit of 0 or less is none; what is believed of an unlimited job is a year. No hold is shorter than 0."""
+    ledger = draft.ledger
+    if (limit_s := draft.floats.get("limit_s")) is not None:
+        ledger.repair(limit_s <= 0, "time limit is not above 0", "Left empty", limit_s)
+        ledger.flag(limit_s > YEAR_S, "time limit over 1 year, or unlimited", "Counted as 365 days", limit_s)
+        draft.floats["limit_s"] = np.where(limit_s > 0, np.minimum(limit_s, YEAR_S), np.nan)
+    if (held_s := draft.floats.get("held_s")) is not None:
+        draft.floats["held_s"] = np.maximum(np.nan_to_num(held_s), 0.0)
+
+
 def _flag_outliers(draft: Draft) -> None:
     ledger = draft.ledger
     ledger.flag(draft.run_s > YEAR_S, "run time over 1 year", "Kept unchanged; check the unit", draft.run_s)
@@ -196,9 +209,9 @@ def _flag_outliers(draft: Draft) -> None:
 
 
 def _clean(ledger: Ledger, name: str, column: Any) -> Texts:
-    cleaned = clean_texts(column)
+    cleaned = clean_texts(column, LONGEST_NODE_LIST if name == "recorded_nodes" else MAX_TEXT)
     what = COLUMN[name].name
-    rule = "Control characters removed and text cut to 200 characters"
+    rule = f"Control characters removed and text cut to {MAX_TEXT} characters"
     ledger.repair(cleaned.changed, f"{what} is not plain text", rule, column)
     ledger.flag(
         cleaned.suspicious, f"{what} looks like a formula or markup", "Kept as plain text, never executed", column

@@ -111,10 +111,10 @@ class Cleaned:
     suspicious: Bools
 
 
-def clean_texts(column: Any) -> Cleaned:
-    """Return printable texts of at most 200 characters; formulas and markup are kept as text and marked."""
+def clean_texts(column: Any, longest: int = MAX_TEXT) -> Cleaned:
+    """Return printable texts of at most ``longest`` characters; formulas and markup are kept as text and marked."""
     raw = strings(column)
-    clean = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(pc.replace_substring_regex(raw, CONTROLS, "")), 0, MAX_TEXT)
+    clean = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(pc.replace_substring_regex(raw, CONTROLS, "")), 0, longest)
     active = pc.or_(pc.match_substring_regex(clean, FORMULA), pc.match_substring_regex(clean, MARKUP))
     return Cleaned(texts(clean), ~bools(pc.equal(raw, clean)), bools(active))
 

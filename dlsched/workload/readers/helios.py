@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.errors import InputError
 from dlsched.workload.readers.canonical import Draft, number, optional, required
 from dlsched.workload.readers.convert import from_python, numbers, split_gpus, timestamps, words
+from dlsched.workload.readers.formats import Head, Signs, TraceFormat, of_columns
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import need_columns, read_table, sniff
@@ -60,7 +60,24 @@ def read_helios(text: TraceText, options: ReadOptions) -> Draft:
     )  # fmt: skip
 
 
-def refuse_capacity(name: str) -> InputError:
-    """Return the message for ``cluster_gpu_number.csv``, which is no job trace."""
-    why = "it is the Helios table of GPUs per virtual cluster and day (cluster_gpu_number.csv), which has no jobs"
-    return InputError(f"file {name}", why, "Give cluster_log.csv here; enter the capacities on the Cluster page")
+def _is_capacity_table(head: Head) -> Signs | None:
+    header = [] if head.is_parquet else head.dialect.header
+    return Signs(2, 2) if len(header) >= 3 and header[0] == "date" and header[-1] == "total" else None
+
+
+HELIOS = TraceFormat(
+    "helios",
+    "Helios cluster log",
+    of_columns("gpu_num", "cpu_num", "node_num", "vc", "queue"),
+    read_helios,
+    choices=("cancelled",),
+    source="github.com/S-Lab-System-Group/HeliosData",
+)
+CAPACITY = TraceFormat(
+    "helios-capacity",
+    "Helios GPU capacity table",
+    _is_capacity_table,
+    why="it is the Helios table of GPUs per virtual cluster and day (cluster_gpu_number.csv), which has no jobs",
+    do="Give cluster_log.csv here; enter the capacities on the Cluster page",
+    source="github.com/S-Lab-System-Group/HeliosData",
+)

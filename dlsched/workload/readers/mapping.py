@@ -119,6 +119,14 @@ TARGETS = (
         "Memory of the whole job.",
     ),
     _t("mem_per_worker", "memory", "mem_gib_per_worker", "memory_per_worker", "Memory of each worker."),
+    _t(
+        "limit",
+        "span",
+        "limit_s",
+        "time_limit timelimit requested_time req_time requested_walltime time_limit_s max_run_time",
+        "Time limit the user requested; policies believe it to be the run time.",
+    ),
+    _t("held", "span", "held_s", "", "Time before the submission during which dependencies held the job back."),
     _t("min_workers", "number", "min_workers", "min_gpus min_width", "Smallest allowed number of workers."),
     _t("max_workers", "number", "max_workers", "max_gpus max_width", "Largest allowed number of workers."),
     _t("user", "text", "user", "user_id username user_name owner submitter", "User who submitted the job."),
@@ -153,6 +161,7 @@ TARGETS = (
     _t("utility_2", "number", "utility_2", "", "Sigmoid utility g2."),
     _t("utility_3", "number", "utility_3", "", "Sigmoid utility g3."),
     *(_t(column.name, "number", column.name, "", column.help) for column in GANG_COLUMNS),
+    _t("nodes", "text", "recorded_nodes", "node_list nodelist exec_host hosts", "Nodes the job ran on."),
     _t("status", "text", "recorded_status", "status state job_status pod_phase outcome", "Outcome."),
 )
 TARGET = {target.key: target for target in TARGETS}

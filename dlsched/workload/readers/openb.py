@@ -13,6 +13,7 @@ from dlsched.domain.workload import Floats, Texts
 from dlsched.workload.import_report import Ledger
 from dlsched.workload.readers.canonical import Draft, number, optional
 from dlsched.workload.readers.convert import Read, from_python, numbers, strings, texts, words
+from dlsched.workload.readers.formats import TraceFormat, of_columns
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText, open_trace
 from dlsched.workload.readers.table import need_columns, read_table, sniff
@@ -118,3 +119,21 @@ def _whole(read: Read, name: str, source: str) -> Floats:
         row = int(np.flatnonzero(wrong)[0]) + 1
         raise InputError(f"openb node list {source}, row {row}, column {name}", "it must be a count", "Correct the row")
     return read.values
+
+
+OPENB = TraceFormat(
+    "openb",
+    "Alibaba openb pod list",
+    of_columns("cpu_milli", "gpu_milli", "gpu_spec", "pod_phase", "creation_time", "scheduled_time", "deletion_time"),
+    read_openb,
+    choices=("censored",),
+    source="github.com/alibaba/clusterdata, cluster-trace-gpu-v2023",
+)
+OPENB_NODES = TraceFormat(
+    "openb-nodes",
+    "Alibaba openb node list",
+    of_columns("sn", "cpu_milli", "memory_mib", "gpu", "model"),
+    why="it is an openb node list, which describes machines, not jobs",
+    do="Give the pod list; the node list is only for the cluster",
+    source="github.com/alibaba/clusterdata, cluster-trace-gpu-v2023",
+)

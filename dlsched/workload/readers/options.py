@@ -9,13 +9,11 @@ from pydantic import Field
 from dlsched.domain.model import FrozenModel
 from dlsched.workload.readers.mapping import ColumnMapping
 
-FormatKey = Literal["auto", "native", "philly", "openb", "helios", "swf", "sacct", "csv"]
-
 
 class ReadOptions(FrozenModel):
     """Choices of an import; each format uses those that concern it."""
 
-    format: FormatKey = Field("auto", description="Trace format; auto = detect from the content.")
+    format: str = Field("auto", max_length=80, description="Trace format; auto = detect from the content.")
     mapping: ColumnMapping | None = Field(None, description="Meaning of the columns of a CSV file; empty = guess.")
     cancelled: Literal["keep", "drop"] = Field(
         "keep",
@@ -62,8 +60,8 @@ class ReadOptions(FrozenModel):
         default_factory=dict,
         description="SWF: cores that count as one GPU, by partition number; other partitions use gpus_per_processor.",
     )
-    sacct_submit: Literal["submit", "eligible"] = Field(
-        "submit",
+    arrival: Literal["eligible", "submit"] = Field(
+        "eligible",
         title="Jobs arrive when",
-        description="sacct: jobs arrive when submitted, or when dependencies and holds let them run.",
+        description="Jobs arrive when dependencies and holds let them run (eligible), or when submitted.",
     )

@@ -17,6 +17,7 @@ from dlsched.domain.workload import Floats
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, required
 from dlsched.workload.readers.convert import from_python, split_gpus, timestamps
+from dlsched.workload.readers.formats import TraceFormat, of_json
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 
@@ -198,3 +199,13 @@ def _hint(machines: Mapping[str, int]) -> Cluster | None:
     counts = Counter(machines.values())
     pools = tuple(Pool(vm=VmType(name=f"{gpus}-GPU machine", gpus=gpus), count=counts[gpus]) for gpus in sorted(counts))
     return Cluster(pools=pools) if pools else None
+
+
+PHILLY = TraceFormat(
+    "philly",
+    "Philly job log",
+    of_json("[", "jobid", "attempts", "submitted_time", "vc", "status"),
+    read_philly,
+    choices=("philly_run_time",),
+    source="github.com/msr-fiddle/philly-traces",
+)

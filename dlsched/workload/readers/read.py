@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,26 +11,14 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
 from dlsched.workload.import_report import Report
 from dlsched.workload.readers import detection
-from dlsched.workload.readers.canonical import Draft, finish
-from dlsched.workload.readers.helios import read_helios, refuse_capacity
-from dlsched.workload.readers.openb import read_openb, read_openb_nodes
+from dlsched.workload.readers.canonical import finish
+from dlsched.workload.readers.formats import TraceFormat
+from dlsched.workload.readers.openb import read_openb_nodes
 from dlsched.workload.readers.options import ReadOptions
-from dlsched.workload.readers.philly import read_philly
-from dlsched.workload.readers.sacct import read_sacct
+from dlsched.workload.readers.registry import find_format
 from dlsched.workload.readers.source import TraceText, open_trace
-from dlsched.workload.readers.swf import read_swf
-from dlsched.workload.readers.tabular import read_csv
 
 PREVIEW_ROWS = 5
-READERS: dict[str, Callable[[TraceText, ReadOptions], Draft]] = {
-    "native": read_csv,
-    "philly": read_philly,
-    "openb": read_openb,
-    "helios": read_helios,
-    "swf": read_swf,
-    "sacct": read_sacct,
-    "csv": read_csv,
-}
 
 
 @dataclass(frozen=True)
@@ -58,7 +46,7 @@ class Preview:
     problem: str = ""
 
 
-def read_trace(source: Path | bytes, name: str = "", options: ReadOptions | None = None) -> TraceRead:
+def read_trace(source: Path | str | bytes, name: str = "", options: ReadOptions | None = None) -> TraceRead:
     """Return the workload of a trace file with its report.
 
     Parameters
@@ -73,37 +61,33 @@ def read_trace(source: Path | bytes, name: str = "", options: ReadOptions | None
     Raises
     ------
     InputError
-        One clear message. FormatUnsure (with ``candidates``) when two formats are about equally likely,
-        MappingNeeded (with ``guess``) when the columns of a CSV are not clear.
+        One clear message. NotJobs when the file is known to hold something else, FormatUnsure (with ``candidates``)
+        when two formats are about equally likely, MappingNeeded (with ``guess``) when the columns of a table are not
+        clear.
     """
-    chosen = options or ReadOptions()
-    text = open_trace(source, name)
-    return _read(text, chosen)
+    text = open_trace(Path(source) if isinstance(source, str) else source, name)
+    return _read(text, options or ReadOptions())
 
 
 def _read(text: TraceText, options: ReadOptions) -> TraceRead:
-    key = _format_of(text, options)
-    draft = READERS[key](text, options)
+    chosen = _format_of(text, options)
+    if chosen.read is None:
+        raise chosen.refusal(text.name)
+    if text.is_parquet and not chosen.reads_parquet:
+        raise InputError(f"file {text.name}", "it is a Parquet file", "Choose dlsched table or generic CSV")
+    draft = chosen.read(text, options)
     draft.ledger.notes[:0] = text.notes
-    draft.meta |= {"source": text.name, "format": key}
+    draft.meta |= {"source": text.name, "format": chosen.key}
     workload, report = finish(draft, options)
-    return TraceRead(workload, report, draft.cluster_hint, key, tuple(draft.assumptions))
+    return TraceRead(workload, report, draft.cluster_hint, chosen.key, tuple(draft.assumptions))
 
 
-def _format_of(text: TraceText, options: ReadOptions) -> str:
+def _format_of(text: TraceText, options: ReadOptions) -> TraceFormat:
     if options.format != "auto":
-        if text.is_parquet and options.format not in ("native", "csv"):
-            raise InputError(f"file {text.name}", "it is a Parquet file", "Choose native table or generic CSV")
-        return options.format
+        return find_format(options.format)
     if options.mapping is not None:
-        return "csv"
-    key = detection.choose(detection.detect(text.data, text.name), text.name)
-    if key == "openb-nodes":
-        why = "it is an openb node list, which describes machines, not jobs"
-        raise InputError(f"file {text.name}", why, "Give the pod list; the node list is only for the cluster")
-    if key == "helios-capacity":
-        raise refuse_capacity(text.name)
-    return key
+        return find_format("csv")
+    return detection.choose(detection.detect(text.data, text.name), text.name)
 
 
 def read_cluster(source: Path | bytes, name: str = "") -> Cluster:
@@ -114,15 +98,14 @@ def read_cluster(source: Path | bytes, name: str = "") -> Cluster:
 def preview(source: Path | bytes, name: str, format_keys: Sequence[str]) -> tuple[Preview, ...]:
     """Return the first five jobs of a file as each format reads them, so that a user can choose."""
     text = open_trace(source, name)
-    return tuple(_preview(text, key) for key in format_keys if key in READERS)
+    return tuple(_preview(text, find_format(key)) for key in format_keys if find_format(key).read)
 
 
-def _preview(text: TraceText, key: str) -> Preview:
-    label = detection.LABELS[key]
+def _preview(text: TraceText, chosen: TraceFormat) -> Preview:
     try:
-        workload = _read(text, ReadOptions.model_validate({"format": key})).workload.head(PREVIEW_ROWS)
+        workload = _read(text, ReadOptions(format=chosen.key)).workload.head(PREVIEW_ROWS)
     except InputError as error:
-        return Preview(key, label, problem=str(error))
+        return Preview(chosen.key, chosen.label, problem=str(error))
     columns = workload.columns()
     cells = [[f"{v:g}" if isinstance(v, float) else str(v) for v in values] for values in columns.values()]
-    return Preview(key, label, tuple(columns), tuple(zip(*cells, strict=True)))
+    return Preview(chosen.key, chosen.label, tuple(columns), tuple(zip(*cells, strict=True)))

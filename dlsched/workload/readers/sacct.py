@@ -25,6 +25,7 @@ from dlsched.workload.readers.convert import (
     timestamps,
     words,
 )
+from dlsched.workload.readers.formats import Head, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import Dialect, Table, read_table, sniff
@@ -62,8 +63,10 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
         mended, "delimiter inside JobName", "The name was reassembled from both ends of the line", column["jobid"]
     )
     state = _drop_never_started(ledger, column, options)
-    come_s = timestamps(column["eligible" if options.sacct_submit == "eligible" else "submit"])
-    submit_s = required(ledger, come_s, f"{options.sacct_submit} time", column[options.sacct_submit])
+    asked_s = required(ledger, timestamps(column["submit" if "submit" in raw else "eligible"]), "submit time",
+                       column["submit"])  # fmt: skip
+    held_s = np.fmax(timestamps(column["eligible"]).values - asked_s, 0.0)
+    submit_s = asked_s + (np.nan_to_num(held_s) if options.arrival == "eligible" else 0.0)
     start_s, end_s = (optional(ledger, timestamps(column[c]), c, column[c]) for c in ("start", "end"))
     run_s = _run_s(ledger, column, start_s, end_s)
     never = (np.isnan(start_s) & (state != "running")) | (np.isnan(run_s) & np.isnan(end_s))
@@ -173,13 +176,13 @@ def _flag_peculiar(ledger: Ledger, column: dict[str, Any], state: Texts) -> None
     suspended = (np.nan_to_num(clock_spans(column["suspended"]).values) > 0) | (state == "suspended")
     ledger.not_modelled(suspended, "job was suspended", "Suspended time counts as run time", ids)
     held = timestamps(column["eligible"]).values > timestamps(column["submit"]).values
-    rule = "Dependencies are not modelled; with sacct_submit = eligible, jobs arrive when they become eligible"
+    rule = "Dependencies are not modelled; with arrival = eligible, jobs arrive when they become eligible"
     ledger.not_modelled(held, "held back by a dependency or hold (Eligible after Submit)", rule, ids)
 
 
 def _assumptions(options: ReadOptions, state: Texts) -> list[str]:
     notes = []
-    if options.sacct_submit == "eligible":
+    if options.arrival == "eligible":
         notes.append("Jobs arrive when dependencies and holds let them run (Eligible), not when they are submitted")
     if options.cancelled == "keep" and (state == "cancelled").any():
         notes.append("Cancelled jobs keep their recorded run time")
@@ -239,3 +242,26 @@ def _parsed(column: Any) -> tuple[Floats, Floats, Floats, Texts]:
     which = np.asarray(coded.indices)
     gpus, cpus, gib, types = zip(*parts, strict=True)
     return (np.array(gpus)[which], np.array(cpus)[which], np.array(gib)[which], np.array(types, dtype=object)[which])
+
+
+# ---- signs -----------------------------------------------------------------------------------------
+
+
+def _signs(head: Head) -> Signs | None:
+    delimiter = delimiter_of(head.data)
+    names = {part.strip().lower() for part in (head.lines or ("",))[0].split(delimiter)}
+    signs = ({"jobid", "jobidraw"}, {"state"}, {"submit", "eligible"}, {"start", "end", "elapsed", "elapsedraw"},
+             {"reqtres", "alloctres", "reqgres", "allocgres"})  # fmt: skip
+    if not signs[0] & names or (delimiter != "|" and not signs[-1] & names):
+        return None  # a table of another scheduler can share the rest
+    return Signs(sum(bool(sign & names) for sign in signs), len(signs))
+
+
+SACCT = TraceFormat(
+    "sacct",
+    "Slurm sacct export",
+    _signs,
+    read_sacct,
+    choices=("cancelled", "censored", "arrival"),
+    source="sacct(1)",
+)

@@ -17,6 +17,7 @@ from dlsched.domain.workload import Floats
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, iso_time, number, optional
 from dlsched.workload.readers.convert import from_python, numbers, split_gpus, strings
+from dlsched.workload.readers.formats import Head, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import Dialect, Table, read_table
@@ -31,6 +32,7 @@ STATUS: dict[float, str] = {0: "failed", 1: "completed", 2: "partial", 3: "compl
 PARTIAL = (2, 3, 4)
 CANCELLED = 5
 KIB_PER_GIB = 2.0**20
+_NUMBER = re.compile(r"-?\d+(\.\d*)?")
 _HEADER = re.compile(rb"^[ \t]*;[ \t]*([A-Za-z]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
 
 
@@ -209,3 +211,26 @@ def _hint(header: dict[str, str]) -> Cluster | None:
         return None
     each = processors // nodes
     return Cluster(pools=(Pool(vm=VmType(name=f"{each}-processor node", gpus=each), count=nodes),))
+
+
+# ---- signs -----------------------------------------------------------------------------------------
+
+
+def _signs(head: Head) -> Signs | None:
+    data = [line.split() for line in head.lines if not line.lstrip().startswith(";")][:50]
+    numeric = [row for row in data if len(row) >= 18 and all(_NUMBER.fullmatch(cell) for cell in row[:18])]
+    if not numeric or len(numeric) < 0.5 * len(data):
+        return None
+    header_keys = {"Version", "Computer", "MaxJobs", "MaxProcs", "MaxNodes", "UnixStartTime"}
+    comments = any(line.lstrip().startswith(";") for line in head.lines)
+    return Signs(2 + bool(header_keys & set(header_of(head.data))), 2 + comments)
+
+
+SWF = TraceFormat(
+    "swf",
+    "Standard Workload Format",
+    _signs,
+    read_swf,
+    choices=("cancelled", "gpus_per_processor"),
+    source="Parallel Workloads Archive, SWF 2.2",
+)

@@ -15,6 +15,7 @@ from dlsched.domain.names import first_of
 from dlsched.domain.workload import Floats
 from dlsched.workload.readers.canonical import Draft, optional, required
 from dlsched.workload.readers.convert import NUMBER, Read, clock_spans, numbers, split_gpus, timestamps
+from dlsched.workload.readers.formats import Head, Signs, TraceFormat
 from dlsched.workload.readers.mapping import CONFIDENT, GIB, SECONDS, TARGET, ColumnMapping, guess_mapping
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
@@ -33,6 +34,7 @@ _TEXTS = {
     "job_id": "job_id", "user": "user", "group": "group", "model": "model", "profile": "profile",
     "job_class": "job_class",
     "partition": "partition", "gpu_types": "gpu_types", "status": "recorded_status",
+    "nodes": "recorded_nodes",
 }  # fmt: skip
 _NUMBERS = {
     "min_workers": "min_workers", "max_workers": "max_workers", "priority": "priority",
@@ -40,6 +42,7 @@ _NUMBERS = {
     **{column.name: column.name for column in GANG_COLUMNS},
 }  # fmt: skip
 _TIMES = {"due": "due_s", "start": "recorded_start_s", "end": "recorded_end_s"}
+_SPANS = {"limit": "limit_s", "held": "held_s"}
 
 
 class MappingNeeded(InputError):
@@ -145,6 +148,9 @@ class _Mapped:
         for key, name in _NUMBERS.items():
             if key in self.fields:
                 floats[name] = optional(self.ledger, self._numbers(key), key, self._column(key))
+        for key, name in _SPANS.items():
+            if key in self.fields:
+                floats[name] = optional(self.ledger, self._span(key), key, self._column(key))
         texts = {name: self._column(key) for key, name in _TEXTS.items() if key in self.fields}
         return Draft(
             self.ledger, submit_s, run_s, workers, per_worker, texts, floats, absolute, assumptions=self.assumptions
@@ -189,10 +195,14 @@ class _Mapped:
         if "run" not in self.fields:
             self.assumptions.append("Run time = end - start")
             return floats["recorded_end_s"] - floats["recorded_start_s"]
-        unit, column = self.fields["run"].unit, self._column("run")
+        return required(self.ledger, self._span("run"), "run time", self._column("run"))
+
+    def _span(self, key: str) -> Read:
+        unit = self.fields[key].unit
         if unit == "clock":
-            return required(self.ledger, clock_spans(column), "run time", column)
-        return required(self.ledger, self._numbers("run"), "run time", column) * SECONDS[unit or "s"]
+            return clock_spans(self._column(key))
+        read = self._numbers(key)
+        return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad)
 
     def _gpus(self) -> tuple[Floats, Floats]:
         """Return workers and GPUs per worker from whichever of the three columns are there."""
@@ -227,3 +237,29 @@ class _Mapped:
                 values = values * scale.get(self.fields[key].unit or "gib", 1.0)
                 demands[name] = values if key == each else values / np.maximum(workers, 1)
         return demands
+
+
+# ---- signs -----------------------------------------------------------------------------------------
+
+
+def _native_signs(head: Head) -> Signs | None:
+    if head.is_parquet:
+        return Signs(1, 1)
+    header = set(head.dialect.header)
+    signs = ({"job_id"}, {"submit_time_s", "submit_s", "submit_time"},
+             {"num_gpus", "workers", "gpus_per_worker"}, {"duration_s", "work"})  # fmt: skip
+    return Signs(len(signs), len(signs)) if all(sign & header for sign in signs) else None
+
+
+def _csv_signs(head: Head) -> Signs | None:
+    if head.is_parquet:
+        return None
+    dialect = head.dialect
+    if head.data.lstrip().startswith((b"[", b"{", b"<", b";")) or not any(name for name in dialect.header):
+        return None
+    needed = 3 - len(guess_mapping(dialect.header, dialect.sample).missing())
+    return Signs(1 + needed, 4)
+
+
+NATIVE = TraceFormat("native", "dlsched table", _native_signs, read_csv, reads_parquet=True)
+CSV = TraceFormat("csv", "generic CSV", _csv_signs, read_csv, reads_parquet=True)

@@ -235,9 +235,9 @@ def test_sacct_eligible_and_requeue():
     lines = [entry("1"), entry("1", submit=T + "1:00").replace(f"{T}1:00|{T}1:00", f"{T}1:00|{T}2:00")]
     trace = read(sacct(*lines))
     assert list(trace.workload.job_id) == ["1", "1#2"]
-    assert list(trace.workload.submit_s) == [0, 60]
+    assert list(trace.workload.submit_s) == [0, 120]
     assert any(f.reason.startswith("held back") for f in trace.report.findings)
-    assert list(read(sacct(*lines), sacct_submit="eligible").workload.submit_s) == [0, 120]
+    assert list(read(sacct(*lines), arrival="submit").workload.submit_s) == [0, 60]
 
 
 def test_sacct_missing_and_deprecated_columns():

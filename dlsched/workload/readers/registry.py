@@ -1,0 +1,28 @@
+"""Every kind of file that is known. A new format is a module with a TraceFormat, and its line here."""
+
+from __future__ import annotations
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
+from dlsched.workload.readers import helios, openb, philly, sacct, swf, tabular
+from dlsched.workload.readers.formats import TraceFormat
+
+FORMATS: tuple[TraceFormat, ...] = (
+    philly.PHILLY,
+    swf.SWF,
+    sacct.SACCT,
+    helios.HELIOS,
+    helios.CAPACITY,
+    openb.OPENB,
+    openb.OPENB_NODES,
+    tabular.NATIVE,
+    tabular.CSV,
+)
+_FORMAT = {one.key: one for one in FORMATS}
+
+
+def find_format(key: str) -> TraceFormat:
+    """Return the format of a key; InputError with near names for an unknown one."""
+    if key not in _FORMAT:
+        raise InputError(f"format {key[:80]!r}", "no such format", names_hint(key, list(_FORMAT)))
+    return _FORMAT[key]
