@@ -45,7 +45,7 @@ class Head:
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Column names as :func:`normal_name` writes them; none where the file is no table."""
+        """Column names as :func:`normal_name` writes them; none if the file is no table."""
         if self.is_parquet:
             return frozenset(
                 map(normal_name, read_parquet(TraceText(self.data, "", is_parquet=True)).schema_arrow.names)
@@ -57,7 +57,7 @@ class Head:
 
     @cached_property
     def json_start(self) -> str:
-        """The bracket that a file begins with where it begins like JSON, else nothing."""
+        """The first bracket of a JSON file, else nothing."""
         first = self.data.lstrip()[:1].decode("ascii", "replace")
         return first if first in ("{", "[") and not self.is_parquet else ""
 
@@ -127,7 +127,7 @@ def of_columns(*names: str) -> Callable[[Head], Signs | None]:
 
 
 def of_json(start: str, *keys: str) -> Callable[[Head], Signs | None]:
-    """Return the signs of a JSON file that begins with "{" or "[": the keys of its objects."""
+    """Return the signs of a JSON file that starts with "{" or "[": the keys of its objects."""
 
     def signs(head: Head) -> Signs | None:
         return Signs(head.has_keys(keys), len(keys)) if head.json_start == start else None
