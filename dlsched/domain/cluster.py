@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -41,12 +42,19 @@ class VmType(FrozenModel):
 
 
 class Pool(FrozenModel):
-    """``count`` equal nodes; a partition makes them exclusive to the jobs of that partition."""
+    """``count`` equal nodes; a partition keeps them for its jobs. Nodes in several partitions name all, "a|b"."""
 
     vm: VmType
     count: int = Field(ge=0, le=100_000, description="Number of nodes.")
-    partition: str = Field("", max_length=80, description="Exclusive partition; empty = open to all jobs.")
+    partition: str = Field(
+        "", max_length=1000, description="Partitions whose jobs may run here, joined by |; empty = open to all jobs."
+    )
     owned: bool = Field(True, description="Owned (always on) or rented.")
+
+    @field_validator("partition")
+    @classmethod
+    def _without_blanks(cls, entry: str) -> str:
+        return "|".join(dict.fromkeys(name.strip() for name in entry.split("|") if name.strip()))
 
 
 class Absence(FrozenModel):
@@ -152,7 +160,8 @@ class Cluster(FrozenModel):
 @dataclass(frozen=True, eq=False)
 class NodeTable:
     """Columns over nodes: ``vm`` (index into Cluster.vm_types, -1 = empty slot), ``capacity`` (nodes, resources),
-    ``speed`` (relative), ``partition`` and ``gpu_type`` names. Not-modelled resources have infinite capacity.
+    ``speed`` (relative), ``partition`` entries ("a|b") and ``gpu_type`` names. Resources that are not modelled have
+    infinite capacity.
     """
 
     vm: NDArray[np.int64]

@@ -91,7 +91,7 @@ COLUMNS = (
     Column("model", "text", False, "", "Network or application being trained."),
     Column("profile", "text", False, "", "Row of the time table that gives the job's speed."),
     Column("job_class", "text", False, "", "Class of the job mix that the job belongs to."),
-    Column("partition", "text", False, "", "Exclusive partition in which the job must run."),
+    Column("partition", "text", False, "", "Partition in which the job must run, or several joined by |."),
     Column("gpu_types", "text", False, "", "GPU types the job accepts, separated by '|'; empty = any."),
     Column("priority", "float", False, "", "Higher values go first."),
     Column("due_s", "float", False, "s", "Due date in seconds from the start of the trace; empty = none."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -19,7 +19,7 @@ from dlsched.domain.units import DAY_S
 
 __all__ = [
     "COLUMN", "COLUMNS", "CPU", "DISK", "GPU", "MEM", "RESOURCES", "STEP_TERMS", "Column", "Floats", "Ints", "Texts",
-    "Workload", "gpu_type_names",
+    "Workload", "gpu_type_names", "partition_names",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -262,6 +262,12 @@ class Workload:
 def gpu_type_names(accepted: str) -> frozenset[str]:
     """Return the names in a ``gpu_types`` entry, "A|B"; empty = every type."""
     return frozenset(name.strip() for name in accepted.split("|") if name.strip())
+
+
+@lru_cache(maxsize=4096)
+def partition_names(entry: str) -> frozenset[str]:
+    """Return the names in a ``partition`` entry of a job or a node, "a|b"; empty = none."""
+    return gpu_type_names(entry)
 
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:

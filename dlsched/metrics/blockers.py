@@ -95,7 +95,7 @@ def stopped_for(
 
 
 def _of_its_queue(job: pd.Series, jobs: pd.DataFrame, waits: pd.DataFrame) -> pd.DataFrame:
-    """Return the waits of jobs of the same partition: each has a queue of its own."""
+    """Return the waits of jobs of the same queue, which the column partition holds."""
     if "partition" not in jobs:
         return waits
     return waits[waits["row"].isin(set(jobs.loc[jobs["partition"] == job["partition"], "row"]))]

@@ -10,7 +10,9 @@ import pandas as pd
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import REASON_TEXT, WaitReason
+from dlsched.domain.workload import Texts
 from dlsched.metrics.blockers import MOST_NAMED, Blockers, ahead_of, on_its_gpus, reserved_for, stopped_for
+from dlsched.policies.shared.queues import queue_of_jobs
 from dlsched.wording.formats import amount, duration, listed, money
 
 REASONS = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
@@ -84,17 +86,21 @@ def timeline_of(
     *,
     rented: bool = False,
     by_submission: bool = False,
+    partitions: Texts | None = None,
 ) -> JobTimeline:
     """Return the story of one job from the jobs, segments and waits tables of its run, which ended at ``end_s``.
 
     ``rented``: the policy chose the machines, so they are named, and lateness is a cost beside theirs.
     ``by_submission``: it reserves GPUs for the job that waits and was submitted first, so that can be told.
+    ``partitions`` of all nodes, "a|b": they say which jobs share a queue; None = those of equal partition do.
 
     Raises
     ------
     InputError
         If the run has no such job.
     """
+    if partitions is not None and "partition" in jobs:
+        jobs = jobs.assign(partition=queue_of_jobs(jobs["partition"].to_numpy(dtype=object), partitions))
     rows = jobs[jobs["job_id"] == job_id]
     if rows.empty:
         raise InputError(f"job {job_id!r}", "is not in this run", "Pick a job of the table")

@@ -1,4 +1,4 @@
-"""Which nodes a job may run on: exclusive partitions and GPU types."""
+"""Which nodes a job may run on: partitions and GPU types."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.workload import Texts, Workload, gpu_type_names
+from dlsched.domain.workload import Texts, Workload, gpu_type_names, partition_names
 
 Mask = NDArray[np.bool_]
 
 
 class Claim(NamedTuple):
-    """What a job says about nodes: its partition ("" = none) and the GPU types it accepts (empty = any)."""
+    """What a job says about nodes: its partition, or several "a|b" ("" = none), and GPU types (empty = any)."""
 
     partition: str
     gpu_types: frozenset[str]
@@ -44,11 +44,23 @@ class Claims:
 def eligible(claim: Claim, partition: Texts, gpu_type: Texts) -> Mask | None:
     """Return which nodes a claim allows, shape (nodes,); None means every node.
 
-    A job whose partition some node has runs only there, any other job only on nodes without a partition. A job
-    with GPU types runs only on nodes of one of them.
+    A job with GPU types runs only on nodes of one of them; for partitions see :func:`in_partition`.
     """
-    wanted = claim.partition if claim.partition and bool(np.any(partition == claim.partition)) else ""
-    allowed = np.asarray(partition == wanted, dtype=bool)
+    allowed = in_partition(claim.partition, partition)
     if claim.gpu_types:
         allowed &= np.isin(gpu_type.astype(str), sorted(claim.gpu_types))
     return None if allowed.all() else allowed
+
+
+def in_partition(wanted: str, partition: Texts) -> Mask:
+    """Return the nodes that are in one of the wanted partitions, "a|b", shape (nodes,).
+
+    A node is in every partition that its own entry names. Where no node is in any of them, and where none is wanted,
+    these are the nodes without a partition.
+    """
+    names = partition_names(wanted)
+    entries = [entry for entry in dict.fromkeys(partition.tolist()) if names & partition_names(entry)] if names else []
+    mask = np.asarray(partition == (entries[0] if entries else ""), dtype=bool)
+    for entry in entries[1:]:
+        mask |= np.asarray(partition == entry, dtype=bool)
+    return mask

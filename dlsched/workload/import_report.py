@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import PlacementRule, Scenario
-from dlsched.domain.workload import CPU, DISK, MEM, RESOURCES, Floats, Ints, Workload
+from dlsched.domain.workload import CPU, DISK, MEM, RESOURCES, Floats, Ints, Workload, partition_names
 from dlsched.speed import build_speed
 
 Bools = NDArray[np.bool_]
@@ -268,7 +268,7 @@ def fit_of(workload: Workload, cluster: Cluster, rule: PlacementRule = "best-fit
 def _not_followed(workload: Workload, cluster: Cluster) -> tuple[Finding, ...]:
     """Count demands that this cluster does not model."""
     vms = cluster.vm_types
-    partitions = {pool.partition for pool in cluster.pools} - {""}
+    partitions = set().union(*(partition_names(pool.partition) for pool in cluster.pools))
     findings = []
     if workload.partition is not None:
         asks = workload.partition != ""
@@ -276,7 +276,8 @@ def _not_followed(workload: Workload, cluster: Cluster) -> tuple[Finding, ...]:
             count = int(asks.sum())
             rule = "The cluster has no partitions, so these jobs may run on any node"
         else:
-            count = int((asks & ~np.isin(workload.partition.astype(str), list(partitions))).sum())
+            missing = [entry for entry in set(workload.partition.tolist()) if not partition_names(entry) & partitions]
+            count = int((asks & np.isin(workload.partition.astype(str), missing)).sum())
             rule = "The cluster does not have their partition, so these jobs run on nodes without a partition"
         findings.append(Finding("not modelled", "job names a partition", rule, count))
     for resource, limit, what in ((CPU, "cpus", "CPU cores"), (MEM, "mem_gib", "memory"), (DISK, "disk_gib", "disk")):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dlsched.domain.cluster import Absence
+from dlsched.domain.cluster import Absence, Cluster, Pool
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
@@ -168,6 +168,42 @@ def test_partitions_types_shared_gpus_cpus_and_memory(spec: PolicySpec):
     if unmet_needs(spec, given):
         pytest.skip("needs whole GPUs and open pools")
     check_ends(given, spec)
+
+
+@every_policy
+@pytest.mark.parametrize("feature", ["plain", "all"])
+def test_partitions_that_share_nodes(spec: PolicySpec, feature: str):
+    given = suitable(spec, feature)
+    if given.cluster.free_slots:
+        pytest.skip("free slots have no partitions")
+    count = len(given.workload)
+    wanted = np.random.default_rng(2).choice(["", "a", "b", "c", "a|c", "b|gone", "d"], count)
+    vm = given.cluster.pools[0].vm
+    pools = tuple(Pool(vm=vm, count=2, partition=entry) for entry in ("a|b", "b|c", "d", ""))
+    cluster = Cluster(pools=pools, absences=given.cluster.absences)
+    given = given.replace(workload=given.workload.with_columns(partition=wanted), cluster=cluster)
+    if unmet_needs(spec, given):
+        pytest.skip("needs open pools")
+    check_ends(given, spec)
+
+
+@every_policy
+def test_names_of_partitions_that_share_no_nodes_may_be_several(spec: PolicySpec):
+    given = suitable(spec)
+    if given.cluster.free_slots:
+        pytest.skip("free slots have no partitions")
+    wanted = np.random.default_rng(3).choice(["", "a", "b"], len(given.workload))
+    vm = given.cluster.pools[0].vm
+
+    def log(names: dict[str, str]) -> RunLog:
+        cluster = Cluster(pools=tuple(Pool(vm=vm, count=2, partition=names.get(name, name)) for name in ("a", "b", "")))
+        jobs = given.workload.with_columns(partition=[names.get(name, name) for name in wanted])
+        return log_of(spec, prepare(given.replace(workload=jobs, cluster=cluster)))
+
+    if unmet_needs(spec, given.replace(cluster=Cluster(pools=(Pool(vm=vm, count=1, partition="a"),)))):
+        pytest.skip("needs open pools")
+    one, several = log({}), log({"a": "a|alpha", "b": "b|beta|better"})
+    assert first_difference(one, several) == ""
 
 
 @every_policy

@@ -16,7 +16,7 @@ from dlsched.domain.workload import Workload
 
 GPU_TYPES = ("V100", "A100")
 PROFILES = ("vgg", "bert")
-PARTITIONS = ("", "vc1", "vc2")
+PARTITIONS = ("", "vc1", "vc2", "vc1|vc2")
 TICKS = st.integers(0, 40).map(lambda n: 2.5 * n)
 MONEY = st.sampled_from([0.0, 0.5, 3.06])
 

@@ -78,7 +78,7 @@ def fair_shares(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals)
     """
     waiting, running = split(adapter, rows, order)
     facts = adapter.facts
-    capacity = totals.capacity(facts.kind(int(rows[0])).partition)
+    capacity = totals.capacity(facts.queue(int(rows[0])))
     counts = np.isfinite(capacity) & (capacity > 0)
     part = facts.need[:, counts] / capacity[counts]
     held = np.zeros((facts.num_users, part.shape[1]))

@@ -25,7 +25,7 @@ Alarm = Callable[[State, Ints], float | None]
 class ListPolicy:
     """Gives every job its request, in the order and by the discipline it is built from.
 
-    Each partition has its own queue. On rented slots VMs are opened as needed and released when empty.
+    Partitions that share no nodes have a queue each. On rented slots VMs are opened as needed and released when empty.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ListPolicy:
         self._facts.update(state)
         adapter = self._adapter(state)
         totals = Totals(state, self._facts, self._slot_capacity(state))
-        queues = self._facts.partitions(state.active)
+        queues = self._facts.queues(state.active)
         left = [self._discipline(adapter, rows, self._order, totals) for rows in queues.values()]
         running = adapter.running(state.active)
         vms = self._vm_changes(adapter, running)

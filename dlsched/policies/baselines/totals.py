@@ -9,6 +9,7 @@ import numpy as np
 
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
+from dlsched.placement.eligibility import in_partition
 from dlsched.policies.shared.facts import JobFacts
 
 _LITTLE = 1e-9
@@ -22,7 +23,7 @@ class Claim(NamedTuple):
 
 
 class Totals:
-    """Capacity of the nodes that are up, summed over nodes that every job treats alike: same partition and GPU type.
+    """Capacity of the nodes that are up, summed over nodes that every job treats alike: same partitions and GPU type.
 
     Plain lists, because a decision may ask for thousands of rows. Nothing is added up before it is asked for.
 
@@ -60,9 +61,9 @@ class Totals:
         return self._spend(claim.need, claim.classes)
 
     def capacity(self, partition: str) -> Floats:
-        """Return what the nodes of a partition hold in all, empty slots included, shape (resources,)."""
+        """Return what the nodes in any of these partitions, "a|b", hold in all, with the empty slots, (resources,)."""
         nodes = self._state.nodes
-        here = nodes.up & np.asarray(nodes.partition == partition, dtype=bool)
+        here = nodes.up & in_partition(partition, nodes.partition)
         return np.asarray(nodes.capacity[here].sum(axis=0) + self._slot_capacity)
 
     def _claim(self, row: int) -> Claim:

@@ -18,7 +18,7 @@ class Queue(NamedTuple):
     """Active rows that share an amount, those served first, in the order of the rule; columns of shape (rows,).
 
     ``held`` and ``given`` workers; ``wanted`` the one width of a moldable job, else the smallest it can do with,
-    0 = none now; ``behind`` whether another job of its chunk comes first. ``partition`` is where they all queue.
+    0 = none now; ``behind`` whether another job of its chunk comes first. ``partition`` is where they all queue, "a|b".
     """
 
     rows: Ints
@@ -95,7 +95,7 @@ def _use_rest(placing: Placing, rule: ElasticRule, queue: Queue) -> None:
 
 
 def _let_somebody_run(placing: Placing, queues: list[Queue]) -> None:
-    """If no job of a partition runs, one that waits there may start at any width: else all would wait for ever."""
+    """If no job of a queue runs, one that waits in it may start at any width: else all would wait for ever."""
     for partition in dict.fromkeys(queue.partition for queue in queues):
         here = [queue for queue in queues if queue.partition == partition]
         if not any(placing.runs(queue.rows).any() for queue in here):

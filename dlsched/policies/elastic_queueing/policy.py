@@ -135,7 +135,7 @@ class ElasticPolicy:
         answer, served = self._decide(state, jobs, rows, capacity)
         wanted = molded(self._book.curves, jobs, capacity) if rule.moldable else self._book.smallest(rows)
         chunk = self._chunk[rows] if rule.chunk else None
-        return queue_of(rows, jobs, answer, served, wanted, chunk, self._facts.kinds[int(kinds[0])].partition)
+        return queue_of(rows, jobs, answer, served, wanted, chunk, self._facts.queue(int(rows[0])))
 
     def _explain(self, state: State, placing: Placing, queue: Queue) -> tuple[Ints, Ints]:
         ran = state.first_workers(queue.rows) > 0

@@ -52,8 +52,8 @@ Allocator = Callable[[State, Pool, WidthBook], Verdict]
 class AllocatorPolicy:
     """Changes widths every ``every_s`` seconds; whenever something happens, jobs start in order of submission.
 
-    Each partition has a queue of its own, and in it the jobs without GPUs. The head of a queue gets its largest width
-    that is free; while it finds no room, all behind it wait, unless no job of the queue runs.
+    Partitions that share no nodes have a queue each, and in it the jobs without GPUs one of their own. The head of a
+    queue gets its largest width that is free; while it finds no room, all behind it wait, unless no job of it runs.
     """
 
     kernel_rule = None

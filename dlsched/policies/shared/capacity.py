@@ -1,7 +1,7 @@
 """Any cluster in amounts: how much there is for a group of jobs, what a worker takes of it, how many fit at most.
 
-Jobs of one partition that use GPUs share a decision, in GPUs; so do those without, by their dominant resource. Amounts
-are of the nodes that are up and, on rented slots, of what the empty slots become.
+Jobs of one queue that use GPUs share a decision, in GPUs; so do those without, by their dominant resource. Amounts are
+of the nodes that are up and, on rented slots, of what the empty slots become.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from dlsched.domain.cluster import VmType, vm_capacity
 from dlsched.domain.state import Nodes
 from dlsched.domain.workload import GPU, Floats, Ints
+from dlsched.placement.eligibility import in_partition
 from dlsched.policies.shared.facts import JobKind
+from dlsched.policies.shared.queues import queues
 
 ROOM = 1e-9
 LEAST_COST = 1e-9
@@ -41,7 +43,8 @@ class Amounts(NamedTuple):
 
 def amounts(kinds: list[JobKind], nodes: Nodes, chosen: list[VmType | None]) -> Amounts:
     """Return the amounts for these kinds of jobs, each with the VM type of empty slots; all None on owned nodes."""
-    names = [(kind.partition, kind.demand[GPU] > 0) for kind in kinds]
+    queue = queues([*dict.fromkeys(nodes.partition.tolist()), *(kind.partition for kind in kinds)])
+    names = [(queue[kind.partition], kind.demand[GPU] > 0) for kind in kinds]
     number = {name: place for place, name in enumerate(dict.fromkeys(names))}
     group = [number[name] for name in names]
     is_open = nodes.up & (nodes.vm >= 0)
@@ -49,7 +52,7 @@ def amounts(kinds: list[JobKind], nodes: Nodes, chosen: list[VmType | None]) -> 
     totals = np.zeros((len(number), nodes.capacity.shape[1]))
     unit = np.zeros(len(number))
     for place, (partition, _) in enumerate(number):
-        here = is_open & np.asarray(nodes.partition == partition, dtype=bool)
+        here = is_open & in_partition(partition, nodes.partition)
         totals[place] = nodes.capacity[here].sum(axis=0)
         members = [(kind, vm) for kind, vm, of in zip(kinds, chosen, group, strict=True) if of == place and vm]
         if empty and members:  # the widest job seen says what empty slots become

@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.state import Nodes, State
-from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload, gpu_type_names
+from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload, gpu_type_names, partition_names
+from dlsched.placement.eligibility import in_partition
+from dlsched.policies.shared.queues import queues, usable
 
 
 class JobKind(NamedTuple):
     """Jobs of one kind fit or do not fit together: equal width, demands, partition and GPU types.
 
     ``demand`` is what one worker holds, ``servers`` those that go with the width, ``server_demand`` what one holds.
+    ``partition`` holds the names "a|b" that some node has, "" = it runs on nodes without a partition.
     """
 
     workers: int
@@ -45,7 +48,7 @@ class JobKind(NamedTuple):
 
     def allowed(self, nodes: Nodes) -> NDArray[np.bool_]:
         """Return which nodes the kind may use, up or not, shape (nodes,)."""
-        mask = np.asarray(nodes.partition == self.partition, dtype=bool)
+        mask = in_partition(self.partition, nodes.partition)
         types = self.gpu_type_names()
         if types:
             mask &= np.isin(nodes.gpu_type.astype(str), sorted(types))
@@ -65,6 +68,7 @@ class JobFacts:
         self._need = np.zeros((0, len(RESOURCES)))
         self._names: tuple[Texts, frozenset[str]] | None = None
         self._classes: tuple[Texts, Texts, Ints] | None = None
+        self._queues: dict[str, str] = {}
         self._seen = 0
 
     def update(self, state: State) -> None:
@@ -83,10 +87,14 @@ class JobFacts:
             self._kind_of[row] = self._numbered(_kind(jobs, row, width, partitions))
             self._user_of[row] = self._user_number.setdefault(_user(jobs, row), len(self._user_number))
         self._seen = len(jobs)
+        entries = {kind.partition for kind in self.kinds}
+        if not entries <= self._queues.keys():
+            self._queues = queues([*dict.fromkeys(state.nodes.partition.tolist()), *sorted(entries)])
 
     def _partition_names(self, nodes: Nodes) -> frozenset[str]:
         if self._names is None or self._names[0] is not nodes.partition:
-            self._names = nodes.partition, frozenset(str(name) for name in nodes.partition)
+            entries = dict.fromkeys(nodes.partition.tolist())
+            self._names = nodes.partition, frozenset().union(*map(partition_names, entries))
         return self._names[1]
 
     def _numbered(self, kind: JobKind) -> int:
@@ -136,15 +144,21 @@ class JobFacts:
         """Return the kind of a row."""
         return self.kinds[int(self._kind_of[row])]
 
-    def partitions(self, rows: Ints) -> dict[str, Ints]:
-        """Return the rows by the partition they queue in, each in the order given."""
+    def queue(self, row: int) -> str:
+        """Return where a row queues: the partition entry of its kind with all that share nodes with it, "a|b"."""
+        return self._queues[self.kind(row).partition]
+
+    def queues(self, rows: Ints) -> dict[str, Ints]:
+        """Return the rows by where they queue, each in the order given; partitions that share nodes share a queue."""
+        if not len(rows):
+            return {}
         if len({kind.partition for kind in self.kinds}) <= 1:
-            return {self.kinds[0].partition: rows} if len(rows) else {}
+            return {self.queue(int(rows[0])): rows}
         kinds = self._kind_of[rows]
-        names = {self.kinds[number].partition for number in np.unique(kinds).tolist()}
+        names = {self._queues[self.kinds[number].partition] for number in np.unique(kinds).tolist()}
         if len(names) <= 1:
             return dict.fromkeys(names, rows)
-        of_kind = np.array([kind.partition for kind in self.kinds], dtype=object)
+        of_kind = np.array([self._queues[kind.partition] for kind in self.kinds], dtype=object)
         return {name: rows[of_kind[kinds] == name] for name in sorted(names)}
 
 
@@ -155,9 +169,9 @@ def _user(jobs: Workload, row: int) -> tuple[str, str]:
 
 
 def _kind(jobs: Workload, row: int, width: int, partitions: frozenset[str]) -> JobKind:
-    """A partition that no node has counts as none: such a job runs in the open pools."""
+    """Return the kind of a row; a partition that no node has counts as none: such a job runs in the open pools."""
     partition = "" if jobs.partition is None else str(jobs.partition[row])
     gpu_types = "" if jobs.gpu_types is None else str(jobs.gpu_types[row])
-    kind = JobKind(width, tuple(jobs.demand[row].tolist()), partition if partition in partitions else "", gpu_types)
+    kind = JobKind(width, tuple(jobs.demand[row].tolist()), usable(partition, partitions), gpu_types)
     servers = int(jobs.servers_for(row, width)) if jobs.servers is not None else 0
     return kind._replace(servers=servers, server_demand=tuple(jobs.server_demand[row].tolist())) if servers else kind

@@ -136,8 +136,8 @@ class IntervalPolicy:
         return offers, waiting[np.isin(waiting, rows, invert=True)]
 
     def _queues(self, rows: Ints) -> list[Ints]:
-        """Return a queue for each partition, as places in ``rows``."""
-        return [np.searchsorted(rows, queue) for queue in self._facts.partitions(rows).values()]
+        """Return the queues, one for partitions that share nodes, as places in ``rows``."""
+        return [np.searchsorted(rows, queue) for queue in self._facts.queues(rows).values()]
 
     def _is_kept(self, value: Floats, at_once: Floats) -> NDArray[np.bool_]:
         """Return which jobs are worth the wait: those without a utility function, and those that keep enough."""

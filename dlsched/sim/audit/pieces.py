@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.workload import Ints, Texts
+from dlsched.domain.workload import Ints
 from dlsched.sim.audit.facts import Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 from dlsched.speed import SpeedModel
@@ -83,36 +83,31 @@ def check_widths(facts: Facts, speed: SpeedModel, findings: Findings) -> None:
 
 
 def check_eligibility(facts: Facts, findings: Findings) -> None:
-    """Jobs run in their partition and on the GPU types they accept."""
+    """Jobs run in one of their partitions and on the GPU types they accept."""
     _check_partitions(facts, findings)
     _check_gpu_types(facts, findings)
 
 
 def _check_partitions(facts: Facts, findings: Findings) -> None:
     cluster, wanted = facts.scenario.cluster, facts.scenario.workload.partition
-    exclusive = {pool.partition for pool in cluster.pools if pool.count} - {""}
-    if not exclusive:
+    pools = [_names(pool.partition) - {""} for pool in cluster.pools]
+    known = set().union(*(names for names, pool in zip(pools, cluster.pools, strict=True) if pool.count))
+    if not known:
         return
-    names = ["", *sorted(exclusive)]
-    number = {name: i for i, name in enumerate(names)}
-    of_node = np.array([number[name] for name in cluster.nodes.partition])
-    of_job = _codes(wanted, number, len(facts.scenario.workload))
-    node, row = facts.log.share_node, facts.row_of_share
+    pool_of_node = np.repeat(np.arange(len(pools)), [pool.count for pool in cluster.pools])
+    texts = np.full(len(facts.scenario.workload), "") if wanted is None else wanted.astype(str)
+    entries, entry_of_job = np.unique(texts, return_inverse=True)
+    belongs = [_names(str(entry)) & known for entry in entries]  # none of them: on nodes without a partition
+    allowed = np.array([[bool(names & own) if names else not own for own in pools] for names in belongs])
+    pool, entry = pool_of_node[facts.log.share_node], entry_of_job[facts.row_of_share]
     findings.flag(
-        of_node[node] != of_job[row],
+        ~allowed[entry, pool],
         facts.log.piece_start_s[facts.piece_of_share],
         lambda s: (
-            f"{facts.piece(facts.piece_of_share[s])} is on node {node[s]} of partition {names[of_node[node[s]]]!r}, "
-            f"but belongs in {names[of_job[row[s]]]!r}"
+            f"{facts.piece(facts.piece_of_share[s])} is on node {facts.log.share_node[s]} of partition "
+            f"{cluster.pools[pool[s]].partition!r}, but belongs in {'|'.join(sorted(belongs[entry[s]]))!r}"
         ),
     )
-
-
-def _codes(texts: Texts | None, number: dict[str, int], count: int) -> Ints:
-    """Return the number of each job's partition; a partition no pool has is the open one."""
-    if texts is None:
-        return np.zeros(count, dtype=np.int64)
-    return np.array([number.get(text, 0) for text in texts], dtype=np.int64)
 
 
 def _check_gpu_types(facts: Facts, findings: Findings) -> None:
@@ -134,5 +129,5 @@ def _check_gpu_types(facts: Facts, findings: Findings) -> None:
     )
 
 
-def _names(gpu_types: str) -> set[str]:
-    return {name.strip() for name in gpu_types.split("|")}
+def _names(joined: str) -> set[str]:
+    return {name.strip() for name in joined.split("|")}

@@ -90,7 +90,14 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     waits, policy = loaders.waits(run_id), loaders.info(run_id).policy
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
     timeline = timeline_of(
-        job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented, by_submission=policy == EASY
+        job_id,
+        loaders.jobs(run_id),
+        pieces,
+        waits,
+        end_s,
+        rented=rented,
+        by_submission=policy == EASY,
+        partitions=scenario.cluster.nodes.partition,
     )
     waits = waits[waits["row"] == job["row"]]
     told = trust.caveats(scenario, [policy])

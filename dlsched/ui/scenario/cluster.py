@@ -262,7 +262,11 @@ POOL_COLUMNS: Mapping[str, Any] = {
     "mem_gib": _number("GiB each", min_value=0.0, help="Memory of one node; empty = not a limit"),
     "disk_gib": _number("Disk GiB each", min_value=0.0, help="Disk of one node; empty = not a limit"),
     "usd_per_h": _number("$/h each", min_value=0.0, format="%.2f", help="Price of one node; empty = no price set"),
-    "partition": _text("Partition", max_chars=80, help="Only jobs of this partition may run here; empty = open to all"),
+    "partition": _text(
+        "Partitions",
+        max_chars=1000,
+        help="Only jobs of these partitions, joined by |, may run here; empty = open to all",
+    ),
 }
 EVENT_COLUMNS: Mapping[str, Any] = {
     "what": st.column_config.SelectboxColumn(

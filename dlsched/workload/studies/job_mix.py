@@ -87,7 +87,7 @@ class JobClass(FrozenModel):
     )
     group: Name = Field("", description="Team or account of the class.")
     model: Name = Field("", description="Network trained by the class.")
-    partition: Name = Field("", description="Exclusive partition; empty = any node.")
+    partition: Name = Field("", description="Partition in which the jobs run; empty = none.")
     gpu_types: Name = Field("", description="GPU types the jobs accept, separated by '|'; empty = any.")
     cpus_per_worker: float | None = Field(None, ge=0, le=1e6, description="CPU cores per worker.")
     mem_gib_per_worker: float | None = Field(None, ge=0, le=1e9, description="Memory per worker in GiB.")

@@ -50,6 +50,18 @@ def test_partitions_are_exclusive():
     assert can_ever_fit(workload, cluster, "best-fit").tolist() == [True, True, True, False]
 
 
+def test_partitions_overlap():
+    """Node 0 is in x and y, node 1 in y, node 2 in none: a job may use every node that is in one of its partitions."""
+    vm = VmType(name="vm", gpus=8)
+    cluster = Cluster(pools=tuple(Pool(vm=vm, count=1, partition=entry) for entry in ("x | y", "y", "")))
+    wanted = ["x", "y", "x|y", "z|y", "z", ""]
+    site = Site.of(jobs(*[(0, 1, 1)] * len(wanted), partition=wanted), cluster, "pool")
+    allowed = [np.flatnonzero(site.allowed(row)).tolist() for row in range(len(wanted))]
+    assert allowed == [[0], [0, 1], [0, 1], [0, 1], [2], [2]]
+    wide = jobs((0, 1, 16), (0, 1, 16), (0, 1, 24), partition=["x", "y", "x|y"])
+    assert largest_width(wide, cluster, "pool").tolist() == [8, 16, 16]
+
+
 def test_a_partition_no_pool_has_means_nothing():
     workload = jobs((0, 1, 8), partition=["x"])
     assert placer(workload, nodes(1)).fits(0, 8)

@@ -261,6 +261,16 @@ def test_partitions_are_exclusive() -> None:
     assert "node 1 of partition 'vc', but belongs in ''" in first(clean(), open_job)
 
 
+def test_partitions_may_overlap() -> None:
+    pools = (Pool(vm=BIG, count=1, partition="a|vc"), Pool(vm=SLOW, count=1, partition="vc"))
+    jobs = scenario().workload.with_columns(partition=["a", "a|b", "vc", "vc", "a|vc", "vc|x"])
+    cluster = Cluster(pools=pools, absences=(fails(100.0),))
+    assert "partition" not in str(audit(scenario(cluster=cluster, workload=jobs), truth(), clean()))
+    wrong = jobs.with_columns(partition=["b", "a|b", "vc", "vc", "a|vc", "vc|x"])
+    message = first(clean(), scenario(cluster=cluster, workload=wrong))
+    assert "of partition 'a|vc', but belongs in ''" in message
+
+
 def test_gpu_types_are_kept() -> None:
     jobs = scenario().workload.with_columns(gpu_types=["", "V100|A100", "A100 | H100", "", "V100", ""])
     message = first(clean(), scenario(workload=jobs))

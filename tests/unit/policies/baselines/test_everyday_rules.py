@@ -245,6 +245,15 @@ def test_each_partition_queues_for_itself():
     assert starts(run("fifo", given)) == [0, 100, 0, 10]
 
 
+def test_partitions_that_share_a_node_share_a_queue():
+    """Nodes 0 and 1 are in x, node 1 in y too; b needs both, so c of y waits behind it under FIFO, not under EASY."""
+    pools = (Pool(vm=VmType(name="vm"), count=1, partition="x"), Pool(vm=VmType(name="vm"), count=1, partition="x|y"))
+    columns = {"partition": ["x", "x", "y", "y"]}
+    given = scenario(jobs((0, 100, 8), (1, 10, 16), (2, 50, 8), (3, 100, 8), **columns), Cluster(pools=pools))
+    assert starts(run("fifo", given)) == [0, 100, 110, 160]
+    assert starts(run("easy-backfill", given)) == [0, 100, 2, 110]
+
+
 def test_a_partition_that_no_node_has_queues_with_the_open_jobs():
     cluster = Cluster(pools=tuple(Pool(vm=VmType(name="vm"), count=1, partition=name) for name in ("", "own")))
     given = scenario(jobs((0, 10, 6), (0, 10, 8), (0, 10, 1), partition=["", "", "elsewhere"]), cluster)
