@@ -93,31 +93,43 @@ def read_openb_nodes(text: TraceText) -> Cluster:
         Not a node list, or a row that is not a machine.
     """
     dialect = sniff(text.data)
-    need_columns(dialect.header, NODE_COLUMNS, f"openb node list {text.name}")
+    what = f"openb node list {text.name}"
+    need_columns(dialect.header, NODE_COLUMNS, what)
     columns = read_table(text, dialect, NODE_COLUMNS).columns
-    parts = [_whole(numbers(columns[name]), name, text.name) for name in ("gpu", "cpu_milli", "memory_mib")]
+    gpus = machine_counts(numbers(columns["gpu"]), "gpu", what, gpus=True)
+    cpu_milli, mem_mib = (machine_counts(numbers(columns[name]), name, what) for name in ("cpu_milli", "memory_mib"))
     models = texts(strings(columns["model"]))
-    kinds = Counter(zip(*(part.tolist() for part in parts), models.tolist(), strict=True))
+    return cluster_of_machines(what, gpus, models, cpu_milli / 1000, mem_mib / 1024)
+
+
+def cluster_of_machines(what: str, gpus: Floats, models: Texts, cpus: Floats, mem_gib: Floats | None) -> Cluster:
+    """Return one pool for each distinct (GPUs, model, CPUs, memory in GiB) of a list with one entry a machine.
+
+    ``what`` names the list for the InputError of an empty one.
+    """
+    memory = [None] * len(gpus) if mem_gib is None else mem_gib.tolist()
+    kinds = Counter(zip(gpus.tolist(), cpus.tolist(), memory, models.tolist(), strict=True))
     if not kinds:
-        raise InputError(f"openb node list {text.name}", "it has no machines", "Export it again")
+        raise InputError(what, "it has no machines", "Export it again")
     pools = []
-    for number_of_kind, ((gpus, cpu_milli, mem_mib, model), count) in enumerate(sorted(kinds.items()), 1):
-        kind = f"{int(gpus)} x {model[:40]}" if gpus else "CPU node"
+    for number_of_kind, ((num_gpus, cores, mem, model), count) in enumerate(sorted(kinds.items()), 1):
+        kind = f"{int(num_gpus)} x {model[:40]}" if num_gpus else "CPU node"
         vm = VmType(
-            name=f"{kind}, type {number_of_kind}", gpu_type=model[:60] if gpus else "", gpus=int(gpus),
-            cpus=cpu_milli / 1000, mem_gib=mem_mib / 1024,
+            name=f"{kind}, type {number_of_kind}", gpu_type=model[:60] if num_gpus else "", gpus=int(num_gpus),
+            cpus=cores, mem_gib=mem,
         )  # fmt: skip
         pools.append(Pool(vm=vm, count=count))
     return Cluster(pools=tuple(pools))
 
 
-def _whole(read: Read, name: str, source: str) -> Floats:
+def machine_counts(read: Read, name: str, what: str, *, gpus: bool = False) -> Floats:
+    """Return a column of a node list; InputError that names the first row without a count."""
     wrong = ~np.isfinite(read.values) | (read.values < 0) | (read.values > 1e12)
-    if name == "gpu":
+    if gpus:
         wrong |= (read.values > 1024) | (read.values != np.floor(read.values))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0]) + 1
-        raise InputError(f"openb node list {source}, row {row}, column {name}", "it must be a count", "Correct the row")
+        raise InputError(f"{what}, row {row}, column {name}", "it must be a count", "Correct the row")
     return read.values
 
 

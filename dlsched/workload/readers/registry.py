@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
-from dlsched.workload.readers import helios, openb, philly, sacct, swf, tabular
+from dlsched.workload.readers import (
+    acme,
+    alibaba_spot,
+    aws_hpc,
+    helios,
+    openb,
+    opendc,
+    philly,
+    sacct,
+    swf,
+    tabular,
+)
 from dlsched.workload.readers.formats import TraceFormat
 
 FORMATS: tuple[TraceFormat, ...] = (
@@ -15,6 +26,14 @@ FORMATS: tuple[TraceFormat, ...] = (
     helios.CAPACITY,
     openb.OPENB,
     openb.OPENB_NODES,
+    alibaba_spot.SPOT_JOBS,
+    alibaba_spot.SPOT_NODES,
+    acme.ACME,
+    acme.ACME_CONVERTED,
+    opendc.OPENDC,
+    opendc.OPENDC_FRAGMENTS,
+    opendc.OPENDC_TOPOLOGY,
+    aws_hpc.AWS_HPC,
     tabular.NATIVE,
     tabular.CSV,
 )

@@ -1,0 +1,86 @@
+"""Jobs table of the AWS HPC cost simulator, which its log parsers write from LSF, Slurm and Accelerator logs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from dlsched.workload.readers.canonical import Draft, number, optional, required
+from dlsched.workload.readers.convert import bools, clock_spans, from_python, numbers, strings, timestamps
+from dlsched.workload.readers.formats import TraceFormat, of_columns
+from dlsched.workload.readers.options import ReadOptions
+from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.table import need_columns, read_table, sniff
+
+NEEDED = ("job_id", "num_cores", "max_mem_gb", "num_hosts", "submit_time", "start_time", "finish_time")
+COLUMNS = (
+    *NEEDED, "resource_request", "ineligible_pend_time", "eligible_time", "requeue_time", "run_time", "exit_status",
+    "queue", "project", "user",
+)  # fmt: skip
+
+
+def read_aws_hpc(text: TraceText, options: ReadOptions) -> Draft:
+    """Return the draft of a jobs table: cores and memory are totals over the hosts; one worker a host, no GPUs.
+
+    Run time = finish - start. A start before the submission is an error of the log parser; as in the tool itself it
+    becomes the eligible time.
+    """
+    dialect = sniff(text.data)
+    need_columns(dialect.header, NEEDED, f"HPC cost simulator table {text.name}")
+    table = read_table(text, dialect, COLUMNS)
+    ledger = table.ledger("job_id")
+    blank = from_python([""] * table.rows)
+    column = {name: table.columns.get(name, blank) for name in COLUMNS}
+    asked_s = required(ledger, timestamps(column["submit_time"]), "submission time", column["submit_time"])
+    end_s = optional(ledger, timestamps(column["finish_time"]), "finish time", column["finish_time"])
+    eligible_s = optional(ledger, timestamps(column["eligible_time"]), "eligible time", column["eligible_time"])
+    pending_s = asked_s + clock_spans(column["ineligible_pend_time"]).values
+    eligible_s = np.fmax(asked_s, np.where(np.isnan(eligible_s), pending_s, eligible_s))
+    start_s = optional(ledger, timestamps(column["start_time"]), "start time", column["start_time"])
+    ledger.drop(np.isnan(start_s), "job never started", "Dropped: it has no run time", column["job_id"],
+                unreadable=False)  # fmt: skip
+    early = start_s < asked_s
+    ledger.repair(early, "started before it was submitted", "Start set to the eligible time", start_s - asked_s)
+    start_s = np.where(early, eligible_s, start_s)
+    held_s = eligible_s - asked_s
+    rule = "Dependencies are not modelled; with arrival = eligible, jobs arrive when they become eligible"
+    ledger.not_modelled(held_s > 0, "held back by a dependency or hold", rule, held_s)
+    stated_s = clock_spans(column["run_time"]).values
+    differs = ~early & (np.abs(end_s - start_s - stated_s) > 1.0)
+    ledger.flag(differs, "run_time is not finish - start", "Run time = finish - start", stated_s)
+    again = np.nan_to_num(clock_spans(column["requeue_time"]).values) > 0
+    ledger.not_modelled(again, "job was requeued", "Only its last start is in the table", column["job_id"])
+    asks_gpu = bools(pc.match_substring(pc.utf8_lower(strings(column["resource_request"])), "gpu"))
+    rule = "The table has no GPU column: counted without GPUs"
+    ledger.not_modelled(asks_gpu, "resource_request names GPUs", rule, column["resource_request"])
+    hosts = np.maximum(1.0, number(ledger, column["num_hosts"], "host count"))
+    exit_code = numbers(column["exit_status"]).values
+    status = np.where(np.isnan(exit_code), "", np.where(exit_code == 0, "completed", "failed"))
+    assumptions = []
+    if options.arrival == "eligible" and (held_s > 0).any():
+        assumptions.append("Jobs arrive when dependencies and holds let them run, not when they are submitted")
+    return Draft(
+        ledger, eligible_s if options.arrival == "eligible" else asked_s, end_s - start_s, hosts,
+        np.zeros(table.rows),
+        texts={"job_id": column["job_id"], "user": column["user"], "group": column["project"],
+               "partition": column["queue"], "recorded_status": from_python(status)},
+        floats={
+            "cpus_per_worker": number(ledger, column["num_cores"], "core count") / hosts,
+            "mem_gib_per_worker": optional(ledger, numbers(column["max_mem_gb"]), "memory", column["max_mem_gb"])
+            / hosts,
+            "recorded_start_s": start_s, "recorded_end_s": end_s, "held_s": held_s,
+        },
+        absolute=True,
+        meta={"time_zone": "local time of the log parser; the file gives no time zone"},
+        assumptions=assumptions,
+    )  # fmt: skip
+
+
+AWS_HPC = TraceFormat(
+    "aws-hpc",
+    "AWS HPC cost simulator jobs",
+    of_columns("num_cores", "max_mem_gb", "num_hosts", "finish_time", "eligible_time", "ineligible_pend_time"),
+    read_aws_hpc,
+    choices=("arrival",),
+    source="github.com/aws-samples/hpc-cost-simulator, SchedulerJobInfo.py",
+)
