@@ -9,6 +9,7 @@ from typing import NoReturn
 
 PLACEMENTS = ("pool", "best-fit", "pack", "spread")
 OVERSIZE = ("refuse", "drop", "cap")
+LIMITS = ("believe", "ignore", "kill")
 GROUPINGS = ("group", "user", "job_class", "gpus")
 
 
@@ -116,6 +117,9 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
     )
     _cluster(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument(
+        "--jobs", metavar="OUT.csv", help="write one row per job: when it started and ended, and how long it waited"
+    )
     parser.add_argument("--save", action="store_true", help="save the run in the store")
     _store(parser)
     add_json(parser)
@@ -292,6 +296,11 @@ def _cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus-per-node", type=whole(0), metavar="G", help="GPUs per node")
     parser.add_argument("--placement", choices=PLACEMENTS, help="how jobs are placed on nodes")
     parser.add_argument("--oversize", choices=OVERSIZE, help="what to do with jobs that are too large for the cluster")
+    parser.add_argument(
+        "--limits",
+        choices=LIMITS,
+        help="time limits: what policies believe a run time to be (default), of no account, or when a job is ended",
+    )
     parser.add_argument("--price", type=_usd, metavar="USD", help="price of a node in $ per hour")
 
 

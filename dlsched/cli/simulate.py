@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,7 +19,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.code_version import code_version
 from dlsched.studies.simulation import Run, resolve_policy, simulate, timed
-from dlsched.wording.formats import Kind, amount
+from dlsched.wording.formats import Kind, amount, as_cell
 from dlsched.wording.typed import NotRead, read
 from dlsched.workload.load import load
 
@@ -39,6 +40,8 @@ def run(options: Namespace) -> int:
             store = stack.enter_context(Store(options.store))  # before the run: another process may hold it
         done = simulate(scenario, options.policy, params, options.seed, progress_line(options.json))
         answer = summary(done, cpu_s)
+        if options.jobs:
+            write_jobs(done, Path(options.jobs))
         if store is not None:
             answer["run_id"] = store.save_run(done.record())
     _show(done, answer, options)
@@ -62,6 +65,33 @@ def summary(done: Run, cpu_s: dict[str, float]) -> dict[str, Any]:
         "oversize": done.prepared.oversize,
         "code_version": code_version(),
     }
+
+
+JOB_COLUMNS = {
+    "job_id": "job_id", "submit_s": "submit_s", "first_start_s": "start_s", "left_s": "end_s", "status": "status",
+    "wait_s": "delay_s", "run_s": "run_s", "gpus": "gpus",
+}  # fmt: skip
+"""Columns of the table of jobs, and what they are called in the file: ``delay_s`` is from submission to first start."""
+NAMES, GIVEN = ("user", "group", "job_class", "partition"), ("limit_s", "held_s", "recorded_start_s", "recorded_end_s")
+
+
+def write_jobs(done: Run, path: Path) -> None:
+    """Write a CSV with one row per job in order of submission; times in seconds from the start of the trace.
+
+    Empty where a job never started or ended. A name that a spreadsheet would run as a formula gets a quote before it.
+    InputError if the file cannot be written.
+    """
+    jobs = done.prepared.scenario.workload
+    table = done.jobs[[*JOB_COLUMNS]].rename(columns=JOB_COLUMNS)
+    for name in (*NAMES, *GIVEN):
+        if (values := getattr(jobs, name)) is not None:
+            table[name] = values
+    for name in {"job_id", *NAMES} & set(table.columns):
+        table[name] = [as_cell(text) for text in table[name]]
+    try:
+        table.to_csv(path, index=False)
+    except OSError as error:
+        raise InputError(f"file {path}", f"it cannot be written: {error.strerror}", "Check the folder") from None
 
 
 def parse_params(given: Sequence[str]) -> dict[str, Any]:
@@ -99,7 +129,7 @@ def _as_shown(key: str, value: str) -> float | str:
 def with_options(scenario: Scenario, options: Namespace) -> Scenario:
     """Return the scenario with the cluster, prices and rules that were typed."""
     cluster = with_prices(with_nodes(scenario.cluster, options.nodes, options.gpus_per_node), options.price)
-    changes = {name: getattr(options, name) for name in ("placement", "oversize") if getattr(options, name)}
+    changes = {name: getattr(options, name) for name in ("placement", "oversize", "limits") if getattr(options, name)}
     return scenario.replace(cluster=cluster, options=scenario.options.model_copy(update=changes))
 
 

@@ -12,7 +12,7 @@ from dlsched.domain.model import FrozenModel
 
 Kind = Literal[
     "rule", "default-cluster", "earlier-cluster", "example-price", "list-prices", "predicted-times", "speed-curve",
-    "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users",
+    "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users", "time-limits",
 ]  # fmt: skip
 EXAMPLE_PRICE = "example price, not a quote"
 """How prices are called that are about what a GPU is rented for, wherever they are used."""
@@ -28,6 +28,7 @@ FILLED: dict[Kind, tuple[str, ...]] = {
     "lateness-costs": ("cost of lateness: ", "an hour late costs "),
     "priorities": ("priority: ",),
     "users": ("users: ",),
+    "time-limits": ("time limits: ",),
 }
 """How the text of a rule starts that filled a column of the jobs; the second one in older scenarios."""
 

@@ -109,4 +109,6 @@ GANG_COLUMNS = tuple(column for column in COLUMNS if column.name in {
     *(f"limit_{resource}" for resource in RESOURCES), *STEP_TERMS,
 })  # fmt: skip
 """Columns of jobs with parameter servers."""
+RECORDED = tuple(column.name for column in COLUMNS if column.name.startswith("recorded_"))
+"""Columns of what happened to a job."""
 COLUMN = {column.name: column for column in COLUMNS}

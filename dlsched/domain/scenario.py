@@ -100,6 +100,12 @@ class SimulationRules(FrozenModel):
         title="Run-time estimates wrong by up to",
         description="Policies are told run times that are wrong by up to this share; 0 = true run times.",
     )
+    limits: Literal["believe", "ignore", "kill"] = Field(
+        "believe",
+        title="Time limits of jobs",
+        description="believe: policies take a job's time limit for its run time; kill: the same, and a job that "
+        "reaches its limit is ended as failed; ignore: limits play no part.",
+    )
     bug_share: float = Field(
         0.0,
         ge=0,
@@ -156,6 +162,12 @@ class SimulationRules(FrozenModel):
         json_schema_extra={"unit": "s"},
         description="Stop the run at this time; empty = run until all jobs are done.",
     )
+
+    @model_serializer(mode="wrap")
+    def _without_limits(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what older versions did not know and is not set: hashes of their scenarios stay what they were."""
+        plain: dict[str, Any] = handler(self)
+        return plain if self.limits != "believe" else {k: v for k, v in plain.items() if k != "limits"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from dlsched.domain.workload import Floats
 class Truth:
     """Columns over the rows of the workload.
 
-    ``work`` what the job does before it ends; ``believed_work`` what a policy is told; ``is_bug`` ends as failed;
-    ``cancel_s`` when the user takes it back (infinity = never).
+    ``work`` what the job does before it ends; ``believed_work`` what a policy is told; ``is_bug`` ends as failed, by a
+    bug or at its time limit; ``cancel_s`` when the user takes it back (infinity = never).
     """
 
     work: Floats
@@ -29,22 +29,29 @@ class Truth:
 def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) -> Truth:
     """Return the truth of a scenario at a run seed; the same for every policy.
 
-    ``run_s`` (jobs,) the seconds each job runs with what it asks for; None if its work is that.
+    ``run_s`` (jobs,) the seconds each job runs with what it asks for; None if its work is that. A job with a time limit
+    is believed to run as long as that, and with ``limits`` = "kill" does no more work than it gets done by then on what
+    it asks for; the estimate error is of jobs without one.
     """
     jobs, options = scenario.workload, scenario.options
     seed = scenario.seed + run_seed
     run_s = jobs.work if run_s is None else run_s
-    work, believed = jobs.work.copy(), jobs.work.copy()
+    work, believed, per_s = jobs.work.copy(), jobs.work.copy(), jobs.work / run_s
     is_bug = np.zeros(len(jobs), dtype=bool)
     cancel_s = np.full(len(jobs), np.inf)
     if options.estimate_error > 0:
         draw = job_uniforms(seed, "estimate", jobs.job_id)[:, 0]
         believed *= 1 + options.estimate_error * (2 * draw - 1)
+    if jobs.limit_s is not None and options.limits != "ignore":
+        believed = np.where(np.isnan(jobs.limit_s), believed, jobs.limit_s * per_s)
     if options.bug_share > 0:
         draws = job_uniforms(seed, "bug", jobs.job_id, 2)
         is_bug = draws[:, 0] < options.bug_share
-        dies_at = draws[:, 1] * options.bug_within_s * (work / run_s)
-        work = np.where(is_bug, np.minimum(work, dies_at), work)
+        work = np.where(is_bug, np.minimum(work, draws[:, 1] * options.bug_within_s * per_s), work)
+    if jobs.limit_s is not None and options.limits == "kill":
+        most = np.where(np.isnan(jobs.limit_s), np.inf, jobs.limit_s * per_s)
+        is_bug |= work > most
+        work = np.minimum(work, most)
     if options.cancel_share > 0:
         draws = job_uniforms(seed, "cancel", jobs.job_id, 2)
         takes_back = draws[:, 0] < options.cancel_share

@@ -80,7 +80,8 @@ def asks_beyond_limit(jobs: Workload) -> NDArray[np.bool_]:
 def _truth(scenario: Scenario, run_seed: int) -> Truth:
     """Return the truth, with the seconds that jobs run where their work counts something else."""
     options = scenario.options
-    if scenario.speed.kind != "parameter-server" or not (options.bug_share > 0 or options.cancel_share > 0):
+    counts_seconds = options.bug_share > 0 or options.cancel_share > 0 or scenario.workload.limit_s is not None
+    if scenario.speed.kind != "parameter-server" or not counts_seconds:
         return realise(scenario, run_seed)
     from dlsched.workload.import_report import in_seconds
 

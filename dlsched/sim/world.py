@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Absence, NodeTable
+from dlsched.domain.columns import RECORDED
 from dlsched.domain.plan import Share, Step
 from dlsched.domain.workload import GPU, Floats, Ints, Workload
 from dlsched.placement import Site, TrialPlacer
@@ -280,8 +281,7 @@ def gang_width(shares: Iterable[Share]) -> tuple[int, int]:
 
 def believed_jobs(prepared: Prepared) -> Workload:
     """Return the workload as policies may see it: believed work, nothing recorded."""
+    unknown: dict[str, Any] = dict.fromkeys(RECORDED)
     work = prepared.truth.believed_work.copy()
     work.flags.writeable = False
-    return dataclasses.replace(
-        prepared.scenario.workload, work=work, recorded_start_s=None, recorded_end_s=None, recorded_status=None
-    )
+    return dataclasses.replace(prepared.scenario.workload, work=work, **unknown)

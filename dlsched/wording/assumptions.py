@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
+import numpy as np
+
 from dlsched.domain.assumptions import FILLED, Assumption
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
@@ -97,9 +99,22 @@ def _rule(one: Assumption, *, drawn: bool) -> Premise:
 
 
 def _estimates(scenario: Scenario) -> list[Premise]:
-    error = scenario.options.estimate_error
-    why = "Policies that use run times see each of them off by up to this much."
-    return [Premise(f"estimates ± {share(error)}", why, "Run")] if error > 0 else []
+    options, limit_s = scenario.options, scenario.workload.limit_s
+    chips = []
+    if options.estimate_error > 0:
+        why = "Policies that use run times see each of them off by up to this much."
+        chips.append(Premise(f"estimates ± {share(options.estimate_error)}", why, "Run"))
+    if limit_s is not None:
+        with_limit = f"{share(float(np.isfinite(limit_s).mean()))} of the jobs have one."
+        label, why = {
+            "believe": ("time limits believed", "Policies take a job's time limit for its run time; it runs as long "
+                        "as it did."),
+            "kill": ("time limits enforced", "Policies take a job's time limit for its run time; a job that reaches "
+                     "it is ended as failed."),
+            "ignore": ("time limits ignored", "Policies that use run times see the true ones."),
+        }[options.limits]  # fmt: skip
+        chips.append(Premise(label, f"{why} {with_limit}", "Run"))
+    return chips
 
 
 def _prices(scenario: Scenario, today: date | None) -> list[Premise]:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+import numpy as np
+
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
@@ -15,7 +17,8 @@ from dlsched.wording.formats import amount, capital, listed
 
 Kind = Literal[
     "told-the-future", "true-run-times", "example-data", "generated", "made-up-cluster", "made-up-due-dates",
-    "made-up-prices", "made-up-lateness-costs", "made-up-priorities", "made-up-users", "calibration", "these-days-only",
+    "made-up-prices", "made-up-lateness-costs", "made-up-priorities", "made-up-users", "made-up-time-limits",
+    "calibration", "these-days-only",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Worst first."""
@@ -36,12 +39,16 @@ class Caveat(Premise):
 
 @dataclass(frozen=True, slots=True)
 class _MadeUp:
-    """What is said where a rule filled something, and when it matters: to metrics with such a key, to a need."""
+    """What is said where a rule filled something, and when it matters.
+
+    To metrics with such a key, to a need, or to policies that use run times.
+    """
 
     kind: Kind
     text: str
     metrics: tuple[str, ...]
-    need: Need
+    need: Need | None
+    of_run_times: bool = False
 
 
 _MADE_UP = {
@@ -52,6 +59,7 @@ _MADE_UP = {
     "example-price": _MadeUp("made-up-prices", "example prices, not yours", ("cost", "usd"), Need.PRICE),
     "priorities": _MadeUp("made-up-priorities", "made-up priorities", (), Need.PRIORITY),
     "users": _MadeUp("made-up-users", "made-up users", ("users",), Need.USER),
+    "time-limits": _MadeUp("made-up-time-limits", "made-up time limits", (), None, of_run_times=True),
 }
 
 
@@ -124,13 +132,19 @@ def _told(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Caveat]:
         text = _who(ahead, "told the future")
         found.append(Caveat(text, why, "Run", kind="told-the-future", is_bad=True))
     told = [policy.label for policy in policies if policy.uses_run_times and not policy.clairvoyant]
-    if told and scenario.options.estimate_error == 0:
+    if told and scenario.options.estimate_error == 0 and not believes_limits(scenario):
         why = (
             f"{listed(told)} {_is_are(told)} told how long each job will run, which is not known in practice: expect "
             "smaller gains. Try estimates ± 50%."
         )
         found.append(Caveat(_who(told, "told true run times"), why, "Run", kind="true-run-times"))
     return found
+
+
+def believes_limits(scenario: Scenario) -> bool:
+    """Whether policies believe a time limit, not the run time, of every job."""
+    limit_s = scenario.workload.limit_s
+    return limit_s is not None and scenario.options.limits != "ignore" and not bool(np.isnan(limit_s).any())
 
 
 def _who(names: Sequence[str], what: str) -> str:
@@ -169,7 +183,8 @@ def _made_up(scenario: Scenario, policies: Sequence[PolicySpec], metrics: Collec
     found = []
     for filled, about in _MADE_UP.items():
         told = about.metrics if metrics is None else [p for p in about.metrics if any(p in key for key in metrics)]
-        matters = bool(told) or about.need in needs or not policies
+        used = about.of_run_times and any(policy.uses_run_times for policy in policies)
+        matters = bool(told) or about.need in needs or used or not policies
         if matters and filled in rules:
             why = f"{FILLED_IN} {capital(listed([one.words for one in rules[filled]]))}."
             where = "Cluster" if about.need is Need.PRICE else "Jobs"

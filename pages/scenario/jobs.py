@@ -60,6 +60,7 @@ elif part == "Trust":
     places = calibration.part(current)
 elif part == "Missing data":
     fill.boxes(current)
+    fill.time_limits(current)
     if not missing(current):
         st.markdown("No data is missing.")
 if source == "Upload":

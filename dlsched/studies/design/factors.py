@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.columns import RECORDED
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.names import names_hint
 from dlsched.domain.randomness import job_uniforms
@@ -352,7 +353,21 @@ def _arrivals(scenario: Scenario, factor: float, _: int) -> Scenario:
 
 
 def _durations(scenario: Scenario, factor: float, _: int) -> Scenario:
-    return scenario.replace(workload=_edited(scenario.workload, work=scenario.workload.work * factor))
+    jobs = scenario.workload
+    longer = {name: values * factor for name in ("work", "limit_s") if (values := getattr(jobs, name)) is not None}
+    return scenario.replace(workload=_edited(jobs, **longer))
+
+
+def _limits(scenario: Scenario, factor: float, _: int) -> Scenario:
+    limit_s = _needed(scenario.workload.limit_s, "time limits")
+    return scenario.replace(workload=_edited(scenario.workload, limit_s=factor * limit_s))
+
+
+def _limits_rule(scenario: Scenario, value: str, _: int) -> Scenario:
+    rules = get_args(SimulationRules.model_fields["limits"].annotation)
+    if value not in rules:
+        raise InputError("limits", f"there is no rule {value!r:.80}", names_hint(value, rules))
+    return scenario.replace(options=scenario.options.model_copy(update={"limits": value}))
 
 
 def _days(scenario: Scenario, _: float, seed: int) -> Scenario:
@@ -389,8 +404,7 @@ def _needed(column: Floats | None, name: str) -> Floats:
 
 def _edited(jobs: Workload, **columns: Any) -> Workload:
     """Return the jobs with these columns; what was recorded of them is of other jobs now."""
-    recorded = {"recorded_start_s": None, "recorded_end_s": None, "recorded_status": None}
-    return jobs.with_columns(**columns, **recorded)
+    return jobs.with_columns(**columns, **dict.fromkeys(RECORDED))
 
 
 # ---- the table ---------------------------------------------------------------------------------------
@@ -451,7 +465,18 @@ FACTORS: tuple[Factor, ...] = (
         "demand.",
         _arrivals,
     ),
-    _factor("durations", "Run times", "The run time of every job, times this factor; due dates stay.", _durations),
+    _factor(
+        "durations", "Run times",
+        "The run time and the time limit of every job, times this factor; due dates stay.", _durations,
+    ),
+    _factor(
+        "limit_length", "Length of time limits",
+        "The time limit of every job, times this factor; 1 = as requested. Run times stay.", _limits,
+    ),
+    Factor(
+        "limits", "Time limits of jobs", "", "names", 0, 0, str(SimulationRules.model_fields["limits"].description),
+        _limits_rule, "option", own=lambda scenario: scenario.options.limits,
+    ),
     _factor("due_slack", "Due slack", "The time from submission to due date, times this factor.", _due_slack, low=0.0),
     _factor("weights", "Costs of being late", "What an hour late costs each job, times this.", _weights, low=0.0),
     Factor(

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection
 
 import streamlit as st
 
+from dlsched.domain.errors import validated
 from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
 from dlsched.workload.fill import EXAMPLE_USD_PER_GPU_H, fill, fill_prices, missing
-from dlsched.workload.generators.fill_rules import DueRule, FillRule, PriorityRule, UserRule, WeightRule
+from dlsched.workload.generators.fill_rules import DueRule, FillRule, LimitRule, PriorityRule, UserRule, WeightRule
 
 
 def _by(rule: FillRule) -> Callable[[Scenario], Scenario]:
@@ -59,4 +60,25 @@ def boxes(scenario: Scenario, needs: Collection[Need] = tuple(OFFERS), *, disabl
         if pressed:
             with mistakes_shown():
                 session.keep(change(scenario), based_on=scenario.content_hash)
+                st.rerun()
+
+
+def time_limits(scenario: Scenario) -> None:
+    """Offer time limits to jobs that have none; policies that use run times then believe these."""
+    if scenario.workload.limit_s is not None:
+        return
+    with st.expander("Time limits", key="time-limits"):
+        st.markdown(
+            ":gray[These jobs have no time limits, so policies that use run times are told the true ones. With limits "
+            "they believe those, as a scheduler does.]"
+        )
+        left, right = st.columns(2)
+        low = left.number_input("Smallest, times the run time", 1.0, 1000.0, LimitRule().low, key="limit-low",
+                                help="A limit is at least this multiple of the run time")  # fmt: skip
+        high = right.number_input("Largest, times the run time", 1.0, 1000.0, LimitRule().high, key="limit-high",
+                                  help="Limits are drawn uniformly up to this multiple, then rounded up")  # fmt: skip
+        if st.button("Add example time limits", key="fill-limits", help="Makes a new version of the scenario"):
+            with mistakes_shown():
+                rule = validated(LimitRule, {"low": low, "high": high}, "time limits")
+                session.keep(fill(scenario, rule), based_on=scenario.content_hash)
                 st.rerun()

@@ -12,12 +12,17 @@ from pydantic import Field, model_validator
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import SpeedSpec
-from dlsched.domain.units import HOUR_S
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.domain.workload import Floats, Texts, Workload
 from dlsched.speed import build_speed
 
 _DECIMALS = 3
-_DUE, _USER = range(2)  # which of a job's uniforms decides what; new draws go to the end
+_DUE, _USER, _LIMIT = range(3)  # which of a job's uniforms decides what; new draws go to the end
+
+USUAL_LIMITS_S = np.array(
+    [*(minutes * MINUTE_S for minutes in (5, 10, 15, 30)), *(hours * HOUR_S for hours in (1, 2, 4, 6, 8, 12, 24))]
+)
+"""Time limits that people type."""
 
 
 class DueRule(FrozenModel):
@@ -104,12 +109,38 @@ class UserRule(FrozenModel):
         return np.array([f"user {number}" for number in numbers], dtype=object)
 
 
+class LimitRule(FrozenModel):
+    """Time limits: run time x U[low, high], rounded up to a time people type; users ask for more than they need."""
+
+    column: Literal["limit_s"] = "limit_s"
+    low: float = Field(1.0, ge=1, le=1000, description="Smallest multiple of the run time.")
+    high: float = Field(5.0, ge=1, le=1000, description="Largest multiple of the run time.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.high < self.low:
+            raise ValueError(f"high must be at least low, got {self.high:g} and {self.low:g}")
+        return self
+
+    @property
+    def words(self) -> str:
+        """The rule as an assumption."""
+        return f"time limits: {self.low:g} to {self.high:g} times the run time, rounded up to usual times"
+
+    def values(self, workload: Workload, seed: int) -> Floats:
+        """Return a time limit for every job, seconds: the next of ``USUAL_LIMITS_S``, or whole days above."""
+        uniforms = job_uniforms(seed, "fill", workload.job_id, _LIMIT + 1)[:, _LIMIT]
+        asked_s = workload.work * (self.low + (self.high - self.low) * uniforms)
+        usual = np.append(USUAL_LIMITS_S, np.inf)[np.searchsorted(USUAL_LIMITS_S, asked_s)]
+        return np.where(np.isfinite(usual), usual, np.ceil(asked_s / DAY_S) * DAY_S)
+
+
 def usd_text(amount: float) -> str:
     """Return dollars with cents, or with as many digits as it takes."""
     return f"${amount:,.2f}" if round(amount, 2) == amount else f"${amount:g}"
 
 
-FillRule = Annotated[DueRule | WeightRule | PriorityRule | UserRule, Field(discriminator="column")]
+FillRule = Annotated[DueRule | WeightRule | PriorityRule | UserRule | LimitRule, Field(discriminator="column")]
 
 
 def is_missing(workload: Workload, column: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

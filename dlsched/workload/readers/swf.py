@@ -168,11 +168,12 @@ def _label(values: Floats, word: str) -> Any:
 
 
 def _floats(value: dict[str, Floats], processors: Floats, workers: Floats) -> dict[str, Floats]:
-    """Return memory per worker from the requested KB per processor, where any job states it."""
-    kib = value["requested_memory"]
+    """Return time limits, and memory per worker from the requested KB per processor, where any job states it."""
+    kib, limit_s = value["requested_memory"], value["requested_time"]
+    floats = {"limit_s": limit_s} if (limit_s > 0).any() else {}
     if not (kib > 0).any():
-        return {}
-    return {"mem_gib_per_worker": np.where(kib > 0, kib, 0.0) * processors / workers / KIB_PER_GIB}
+        return floats
+    return floats | {"mem_gib_per_worker": np.where(kib > 0, kib, 0.0) * processors / workers / KIB_PER_GIB}
 
 
 def _meta(header: dict[str, str]) -> dict[str, str]:
@@ -193,11 +194,6 @@ def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
         notes = [f"One processor counted as {options.gpus_per_processor:g} GPU"]
     else:
         notes = ["Each processor counted as one GPU, as SWF logs record only cores"]
-    if (value["requested_time"] > 0).any():
-        notes.append(
-            "Requested times are not used: policies see the true run time, or one with the estimate error of "
-            "the scenario"
-        )
     return notes
 
 

@@ -415,3 +415,20 @@ def test_parameters_are_typed_as_the_app_prints_times_and_money() -> None:
     typed = parse_params(["quantum_s=1 d 12 h", "restart_s=90", "bid_usd=$2.10", "order=1 h", "edges_s=[1, 2]"])
     assert typed == {"quantum_s": 129_600.0, "restart_s": 90.0, "bid_usd": 2.1, "order": "1 h", "edges_s": [1, 2]}
     assert parse_params(["quantum_s=soon"]) == {"quantum_s": "soon"}  # the model of the policy refuses it
+
+
+def test_jobs_are_written_with_their_starts_and_delays(capsys, tmp_path):
+    trace, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    trace.write_text(
+        "job_id,submit_time_s,num_gpus,duration_s,limit_s,user\na,0,3,100,200,=x\nb,1,4,10,20,u\nc,2,1,150,150,u\n"
+    )
+    args = ["simulate", str(trace), "--policy", "easy-backfill", "--nodes", "1", "--gpus-per-node", "4"]
+    for rule, starts in (("believe", ["0.0", "152.0", "2.0"]), ("ignore", ["0.0", "100.0", "110.0"])):
+        assert main([*args, "--limits", rule, "--jobs", str(out), "--json"]) == 0
+        header, *lines = [line.split(",") for line in out.read_text().splitlines()]
+        assert header[:8] == ["job_id", "submit_s", "start_s", "end_s", "status", "delay_s", "run_s", "gpus"]
+        assert [line[header.index("start_s")] for line in lines] == starts
+        assert [float(line[5]) for line in lines] == [float(line[2]) - float(line[1]) for line in lines]
+        assert lines[0][header.index("user")] == "'=x"
+        capsys.readouterr()
+    refused(capsys, [*args, "--jobs", str(tmp_path / "none" / "out.csv")], "it cannot be written")

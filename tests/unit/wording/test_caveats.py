@@ -19,7 +19,7 @@ from dlsched.wording.assumptions import assumptions
 from dlsched.wording.caveats import KINDS, LONGEST, Caveat, caveats_of, mind_line, ordered, plain_caveats
 from dlsched.workload.defaults import describe_default
 from dlsched.workload.fill import fill, fill_prices
-from dlsched.workload.generators.fill_rules import DueRule, PriorityRule, UserRule, WeightRule
+from dlsched.workload.generators.fill_rules import DueRule, LimitRule, PriorityRule, UserRule, WeightRule
 from tests.support.runs_for_store import small_scenario
 from tests.support.wording import check_wording
 
@@ -53,7 +53,7 @@ def everything() -> Scenario:
                   for pool in plain.cluster.pools)  # fmt: skip
     cluster = plain.cluster.model_copy(update={"pools": pools})
     made = plain.replace(workload=jobs, cluster=cluster, assumptions=(describe_default(cluster),))
-    for rule in (DueRule(), WeightRule(), PriorityRule(), UserRule()):
+    for rule in (DueRule(), WeightRule(), PriorityRule(), UserRule(), LimitRule()):
         made = fill(made, rule)
     return fill_prices(made)
 
@@ -92,6 +92,17 @@ def test_jobs_that_are_drawn_or_all_there_at_once_are_of_no_days() -> None:
 def test_who_is_told_true_run_times(policies: Any, text: str) -> None:
     assert texts(trace(), *policies)["true-run-times"] == text
     assert "true-run-times" not in texts(trace(options=SimulationRules(estimate_error=0.2)), *policies)
+
+
+def test_time_limits_are_told_instead_of_run_times() -> None:
+    limited = fill(trace(), LimitRule())
+    assert "true-run-times" not in texts(limited, SJF)
+    assert texts(limited, SJF)["made-up-time-limits"] == "made-up time limits"
+    assert "made-up-time-limits" not in texts(limited, FIFO)
+    assert "true-run-times" in texts(limited.replace(options=SimulationRules(limits="ignore")), SJF)
+    some = np.full(len(limited.workload), 3600.0)
+    some[0] = np.nan
+    assert "true-run-times" in texts(limited.replace(workload=limited.workload.with_columns(limit_s=some)), SJF)
 
 
 def test_whoever_is_told_the_future_is_not_also_told_run_times() -> None:

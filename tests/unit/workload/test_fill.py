@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
@@ -15,7 +17,7 @@ from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import fill
-from dlsched.workload.generators.fill_rules import DueRule, PriorityRule, UserRule, WeightRule
+from dlsched.workload.generators.fill_rules import DueRule, LimitRule, PriorityRule, UserRule, WeightRule
 from dlsched.workload.studies.registry import canonical, draw
 from tests.support.assumptions import read, words_of
 from tests.support.server_scenarios import training, with_servers
@@ -186,3 +188,14 @@ def test_step_times_are_used_only_where_every_job_has_them():
     assert not fill.has_step_times(lacking.workload)
     with pytest.raises(InputError, match="no parameter servers"):
         fill.use_step_times(lacking)
+
+
+@given(st.integers(0, 5))
+def test_time_limits_are_usual_times_that_hold_the_run_time(seed):
+    workload = trace(6).workload
+    limit_s = LimitRule(low=1.0, high=3.0).values(workload, seed)
+    usual = [60.0 * minutes for minutes in (5, 10, 15, 30, 60, 120, 240, 360, 480, 720, 1440)]
+    assert (limit_s >= workload.work).all()
+    assert all(value in usual or value % 86_400 == 0 for value in limit_s)
+    above = [min([u for u in usual if u >= 3 * run] or [np.ceil(3 * run / 86_400) * 86_400]) for run in workload.work]
+    assert (limit_s <= above).all()

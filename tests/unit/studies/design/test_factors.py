@@ -224,7 +224,7 @@ def test_conditions_happen_and_options_are_chosen() -> None:
     with pytest.raises(InputError, match="there is none of this name"):
         conditions_of(base, {"luck": 1})
     chosen = {factor.key for factor in FACTORS if factor.role == "option"}
-    assert chosen == {"nodes", "vm_types", "checkpoint_s", "slot_s"}
+    assert chosen == {"nodes", "vm_types", "checkpoint_s", "slot_s", "limits"}
     assert (role_of("demand"), role_of("nodes.a100"), role_of("las.quantum_s")) == ("condition", "option", "option")
 
 
