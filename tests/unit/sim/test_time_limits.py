@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -108,3 +110,20 @@ def test_kernel_and_engine_agree(
     assert policy.kernel_rule is not None
     fast = kernels.run_kernel(prepared, policy.kernel_rule)
     assert first_difference(fast, run_engine(prepared, find(key).build(find(key).parse(None)))) == ""
+
+
+def test_starts_of_hand_made_cases_whose_rules_differ(shared_data: Path) -> None:
+    """First come, first served; EASY by limits; EASY by true run times: starts from another implementation."""
+    cases = json.loads((shared_data / "slurm" / "easy_cases.json").read_text())["cases"]
+    for case in cases:
+        rows = case["jobs"]
+        workload = jobs(
+            *((one["submit"], one["run"], one["procs"]) for one in rows), limit_s=[float(one["est"]) for one in rows]
+        )
+        for key, policy, rule in (
+            ("fcfs", "fifo", "believe"),
+            ("easy_requested", "easy-backfill", "believe"),
+            ("easy_real_run_times", "easy-backfill", "ignore"),
+        ):
+            run = simulate(scenario(workload, nodes(case["processors"], 1), limits=rule), policy)
+            assert run.log.job_first_start_s.tolist() == case["start"][key]
