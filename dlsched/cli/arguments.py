@@ -131,6 +131,7 @@ def _policies(parser: argparse.ArgumentParser) -> None:
 
 def _import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed, or the folder of an instance")
+    add_reading(parser)
     parser.add_argument("--check", action="store_true", help="only report how the file was read; save nothing")
     add_whole_nodes(parser)
     _store(parser)
@@ -162,7 +163,7 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 
 
 def _scenario(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", help="trace or scenario file, or the folder of an instance")
+    add_file(parser, nargs="?")
     parser.add_argument(
         "--generate",
         metavar="KIND",
@@ -326,6 +327,18 @@ def add_file(parser: argparse.ArgumentParser, *, nargs: str | None = None) -> No
     """Add the file that a command reads."""
     parser.add_argument(
         "file", metavar="FILE", nargs=nargs, help="trace or scenario file, or the folder of an instance"
+    )
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add what :func:`dlsched.cli.reading.options_typed` reads."""
+    parser.add_argument(
+        "--read",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="how a trace is read: format=sacct, cpu_jobs=drop, mapping=columns.json; may be repeated",
     )
 
 

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from dlsched.cli.arguments import GROUPINGS, add_csv, add_json
 from dlsched.cli.output import print_table, printable
+from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
@@ -24,7 +25,6 @@ from dlsched.studies.calibration.words import (
 )
 from dlsched.wording.cautions import audit_words
 from dlsched.wording.formats import duration, factor
-from dlsched.workload.load import load
 
 GROUP_HEADER = (
     "group", "jobs", "wait, recorded", "wait, replayed", "ratio", "turnaround, recorded", "turnaround, replayed",
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when the audit found a violation."""
-    scenario = load(options.file)
+    scenario = loaded(options)
     usual = {"scenario": scenario.content_hash, "policies": list(default_policies(scenario))}
     answer = answer_to(STUDY, STUDY.read_spec(usual | typed(options, CalibrationSpec)), scenario, options)
     by = grouping(options, answer)

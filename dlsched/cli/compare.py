@@ -11,6 +11,7 @@ import pandas as pd
 
 from dlsched.cli.goal import futures_of
 from dlsched.cli.output import print_mind, print_table, printable, progress_line
+from dlsched.cli.reading import loaded
 from dlsched.cli.simulate import parse_params, with_options
 from dlsched.cli.study_command import complain, opened, tell
 from dlsched.domain.errors import InputError
@@ -37,7 +38,6 @@ from dlsched.studies.what_if.words import subject
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, caveats_of, plain_caveats
 from dlsched.wording.formats import amount, capital
-from dlsched.workload.load import load
 
 LEAST, MOST = 2, 6
 
@@ -106,7 +106,7 @@ def computed(options: Namespace) -> Compared:
     policies = asked_policies(options)
     sets = [read_set(text, policies[0]) for text in options.set]
     params = params_by_policy(options.param, list(dict.fromkeys([*policies, *(policy for policy, _ in sets)])))
-    scenario = with_options(load(options.file), options)
+    scenario = with_options(loaded(options), options)
     happens = [part for text in options.condition for part in text.split(",")]
     condition = condition_of(scenario, read_condition(happens, scenario))
     variants = _variants(scenario, policies, sets, params)

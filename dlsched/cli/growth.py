@@ -10,6 +10,7 @@ from typing import Any
 from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers
 from dlsched.cli.goal import add_goal, goal_of
 from dlsched.cli.output import print_mind, print_table, printable
+from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.growth import STUDY, GrowthSpec
@@ -18,7 +19,6 @@ from dlsched.studies.growth.words import ASSUMED, rows_of, sentence, table_rows,
 from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, plain_caveats
-from dlsched.workload.load import load
 
 MONTH = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
 
@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
     """Carry out the command; 0 also where a target breaks: that is an answer. 1 when the audit complains."""
     if options.begin is not None and not MONTH.fullmatch(options.begin):
         raise InputError(f"--begin {options.begin}", "is not a year and a month", "Write it as in --begin 2026-11")
-    scenario = load(options.file)
+    scenario = loaded(options)
     own = {"steps": [read_step(text) for text in options.deliver]}
     spec = STUDY.read_spec(typed(options, GrowthSpec) | goal_of(options, scenario) | own)
     answer = answer_to(STUDY, spec, scenario, options)

@@ -7,29 +7,43 @@ from argparse import Namespace
 from pathlib import Path
 
 from dlsched.cli.output import print_json, printable
+from dlsched.cli.reading import options_typed
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.formats import amount, share
-from dlsched.workload.import_report import Report, fit_of
+from dlsched.wording.resources import requested_words
+from dlsched.workload.import_report import Report, fit_of, requested_totals
 from dlsched.workload.load import scenario_of
-from dlsched.workload.readers import read_trace
+from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers.formats import NotJobs
 from dlsched.workload.readers.gpuaas import (
     is_instance_folder,
     is_instance_zip,
     read_instance_folder,
     read_instance_zip,
 )
+from dlsched.workload.readers.registry import find_format
+
+INSTANCE, INSTANCE_LABEL = "gpuaas", "an instance of GPU as a service"
 
 
 def run(options: Namespace) -> int:
     """Carry out the command."""
     path = Path(options.file).expanduser()
-    scenario, report, format_key = _read(path, options.file)
+    try:
+        scenario, report, format_key = _read(path, options.file, options_typed(options))
+    except NotJobs as refusal:
+        if options.json:
+            print_json({"error": str(refusal), "named_as": refusal.named_as})
+        raise
     scenario = on_asked_nodes(scenario, options)
     fit = fit_of(scenario.workload, scenario.cluster)
     answer = {
         "format": format_key,
+        "named_as": INSTANCE_LABEL if format_key == INSTANCE else find_format(format_key).label,
+        "time_zone": scenario.workload.meta.get("time_zone"),
+        **requested_totals(scenario.workload),
         "report": report.as_dict(),
         "assumptions": [one.words for one in scenario.assumptions],
         "cluster": scenario.cluster.model_dump(mode="json"),
@@ -51,6 +65,7 @@ def run(options: Namespace) -> int:
         print(f"  {printable(finding)}")
     for note in (*report.notes, *(one.words for one in scenario.assumptions)):
         print(f"  {printable(note)}")
+    print(f"{requested_words(scenario.workload)}.")
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
     print(
         f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that are too large for it: "
@@ -63,15 +78,15 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _read(path: Path, typed: str) -> tuple[Scenario, Report, str]:
+def _read(path: Path, typed: str, options: ReadOptions) -> tuple[Scenario, Report, str]:
     """Return scenario, report and format of a trace, or of an instance of GPU as a service."""
     if path.is_dir() and is_instance_folder(path):
         read = read_instance_folder(path)
     elif path.is_file() and is_instance_zip(path):
         read = read_instance_zip(path, path.name)
     elif path.is_file():
-        trace = read_trace(path)
+        trace = read_trace(path, options=options)
         return scenario_of(trace, path.stem), trace.report, trace.format_key
     else:
         raise InputError(f"file {typed}", "there is no such file", "Check the path")
-    return read.scenario, read.report, "gpuaas"
+    return read.scenario, read.report, INSTANCE

@@ -16,6 +16,7 @@ from dlsched.cli.arguments import (
     whole_numbers,
 )
 from dlsched.cli.goal import futures_of
+from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import add_flags
 from dlsched.cli.sweep import computed, told
 from dlsched.cli.whole_nodes import on_asked_nodes
@@ -25,7 +26,6 @@ from dlsched.studies.design.measures import PAIRED
 from dlsched.studies.sweep import STUDY, SweepSpec
 from dlsched.studies.sweep.answer import mean_rows
 from dlsched.studies.sweep.presets import PRESETS, axes_of
-from dlsched.workload.load import load
 
 METRICS = ("jct_mean", "wait_mean", "jct_p95", "completed", "allocation_ratio", *PAIRED)
 
@@ -56,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when a run failed or the audit found a violation."""
-    scenario = on_asked_nodes(load(options.file), options)
+    scenario = on_asked_nodes(loaded(options), options)
     swept = computed(question_of(options, scenario), scenario, options)
     means = mean_rows(swept.answer)
     return told(swept, scenario, options, {**swept.answer.to_plain(), "means": means}, lambda: means)

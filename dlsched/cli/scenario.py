@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 
 from dlsched.cli.output import printable
+from dlsched.cli.reading import loaded
 from dlsched.cli.simulate import parse_params
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.formats import amount
-from dlsched.workload.load import load
 from dlsched.workload.scenario_file import write_scenario
 from dlsched.workload.studies.registry import drawn_scenario
 
@@ -30,5 +30,5 @@ def _made(options: Namespace) -> Scenario:
     if options.generate is None:
         if options.param:
             raise InputError("--param", "is only for --generate", "Leave it out")
-        return load(options.file)
+        return loaded(options)
     return drawn_scenario({"kind": options.generate, **parse_params(options.param)}, options.seed)

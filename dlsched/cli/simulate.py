@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dlsched.cli.output import clear_line, print_json, print_metrics, printable, progress_line
+from dlsched.cli.reading import loaded
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
@@ -21,7 +22,6 @@ from dlsched.studies.code_version import code_version
 from dlsched.studies.simulation import Run, resolve_policy, simulate, timed
 from dlsched.wording.formats import Kind, amount, as_cell
 from dlsched.wording.typed import NotRead, read
-from dlsched.workload.load import load
 
 
 def run(options: Namespace) -> int:
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
     registry.find(options.policy)  # a wrong name should not cost the reading of a large trace
     cpu_s: dict[str, float] = {}
     with timed(cpu_s, "read"):
-        scenario = with_options(load(options.file), options)
+        scenario = with_options(loaded(options), options)
     resolve_policy(scenario, options.policy, params)
     with ExitStack() as stack:
         store = None

@@ -9,6 +9,7 @@ from typing import Any
 from dlsched.cli.arguments import add_compute_options, add_file, add_json, add_keep_numbers
 from dlsched.cli.goal import add_goal, goal_of
 from dlsched.cli.output import print_mind, print_table, printable
+from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.sizing import STUDY, SizeSpec
@@ -30,7 +31,6 @@ from dlsched.studies.sizing.words import (
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, plain_caveats
 from dlsched.wording.formats import amount
-from dlsched.workload.load import load
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Carry out the command; 0 also where no size meets the targets: that is an answer. 1 when the audit complains."""
-    scenario = load(options.file)
+    scenario = loaded(options)
     types = [] if options.ranges is None else [_range(text) for text in options.ranges.split(",")]
     spec = STUDY.read_spec(typed(options, SizeSpec) | goal_of(options, scenario) | {"types": types})
     answer = answer_to(STUDY, spec, scenario, options)

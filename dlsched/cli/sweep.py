@@ -9,6 +9,7 @@ from typing import Any
 from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_futures, add_json, add_keep_numbers
 from dlsched.cli.goal import futures_of
 from dlsched.cli.output import print_mind, print_table, printable, progress_line
+from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
@@ -41,7 +42,6 @@ from dlsched.studies.sweep.words import (
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, caveats_of, plain_caveats
 from dlsched.wording.formats import MISSING, amount, listed, number, show_interval
-from dlsched.workload.load import load
 
 COSTS = ("cost_month", "vm_cost", "total_cost")
 METRICS = ("wait_mean", "wait_p95", "jct_mean", "late_share", "cost_month", "completed")
@@ -77,7 +77,7 @@ def run(options: Namespace) -> int:
     """Carry out the command; 1 when a run failed or the audit found a violation."""
     if options.file is None or not options.axes_typed:
         raise InputError("sweep", "needs a file and --vary", "Write it as in: sweep FILE --vary nodes=4,8,16")
-    scenario = load(options.file)
+    scenario = loaded(options)
     if any(text in ("?", "help") for text in options.axes_typed):
         _show_factors(scenario)
         return 0

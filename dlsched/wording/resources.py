@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.workload import RESOURCES, Floats
+from dlsched.domain.workload import RESOURCES, Floats, Workload
 from dlsched.wording.formats import amount, duration, listed, share
-from dlsched.workload.import_report import in_seconds, loads_of, shares_at_once
+from dlsched.workload.import_report import in_seconds, loads_of, requested_totals, shares_at_once
 
 RESOURCE_WORDS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "memory", "disk_gib": "disk"}
 RESOURCE_UNITS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "GiB of memory", "disk_gib": "GiB of disk"}
@@ -20,6 +20,13 @@ def gang_words(workers: float, servers: float) -> str:
     """Return "3 workers, 2 servers"; what is zero is left out."""
     parts = [amount(int(workers), "worker")] if workers else []
     return ", ".join([*parts, *([amount(int(servers), "server")] if servers else [])])
+
+
+def requested_words(workload: Workload) -> str:
+    """Return "All jobs together request 1,234 GPUs and 9,876 CPU cores"."""
+    totals = requested_totals(workload)
+    gpus, cpus = amount(totals["gpus_total"], "GPU"), amount(totals["cpus_total"], "CPU core")
+    return f"All jobs together request {gpus} and {cpus}"
 
 
 def resource_verb(resource: str, one: str, several: str) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import PlacementRule, Scenario
-from dlsched.domain.workload import CPU, DISK, MEM, RESOURCES, Floats, Ints, Workload, partition_names
+from dlsched.domain.workload import CPU, DISK, GPU, MEM, RESOURCES, Floats, Ints, Workload, partition_names
 from dlsched.speed import build_speed
 
 Bools = NDArray[np.bool_]
@@ -241,6 +241,16 @@ def _of_capacity(workload: Workload, cluster: Cluster, weight: Floats) -> dict[s
     asked = weight @ (workload.demand * workload.workers[:, None] + workload.server_demand * servers[:, None])
     stated = np.isfinite(total) & (total > 0) & (asked > 0)
     return {name: float(asked[r] / total[r]) for r, name in enumerate(RESOURCES) if stated[r]}
+
+
+def requested_totals(workload: Workload) -> dict[str, float]:
+    """Return what all jobs together request, each counted whole: ``gpus_total`` and ``cpus_total`` (cores)."""
+    servers = np.zeros(len(workload)) if workload.servers is None else workload.servers
+    asked = workload.workers @ workload.demand + servers @ workload.server_demand
+    return {
+        f"{name}_total": round(float(asked[place]), 6)  # shares of a job's cores add up to the job's number again
+        for place, name in ((GPU, "gpus"), (CPU, "cpus"))
+    }
 
 
 @dataclass(frozen=True, slots=True)

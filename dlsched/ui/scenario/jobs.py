@@ -10,7 +10,7 @@ from dlsched.domain.assumptions import with_other_jobs
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.workload import COLUMN, RESOURCES
+from dlsched.domain.workload import COLUMN, RESOURCES, Workload
 from dlsched.figures import workload as figures
 from dlsched.figures.cluster import demand
 from dlsched.metrics.findings import workload_sentence
@@ -26,6 +26,7 @@ from dlsched.wording.resources import (
     amounts_of,
     asked_of,
     comes_at_once,
+    requested_words,
     scarcest,
     scarcest_card,
     servers_words,
@@ -173,14 +174,18 @@ def _charts(scenario: Scenario) -> None:
         charts.show(demand(jobs, float(gpus), theme, clock=clock), "demand", caption=True)
 
 
-def import_report(report: Report, format_label: str, name: str = "Import check") -> None:
-    """Show what the reader read, kept, repaired and dropped, with examples."""
+def import_report(
+    report: Report, format_label: str, name: str = "Import check", *, workload: Workload | None = None
+) -> None:
+    """Show what the reader read, kept, repaired and dropped, with examples; of jobs also what they request."""
     with st.container(border=True, gap="small"):
         st.markdown(f"**{name}** · recognised as {format_label}")
         st.markdown(
             f"Kept **{count(report.kept)}** of {amount(report.rows, 'row')}; "
             f"repaired {count(report.repaired)}, dropped {count(report.dropped)}."
         )
+        if workload is not None:
+            st.markdown(f"{requested_words(workload)}.")
         for kind, title in KINDS:
             _findings(title, list(report.of_kind(kind)))  # type: ignore[arg-type]
         if report.notes:

@@ -137,7 +137,7 @@ def _trace(chosen: SampleTrace, current: Scenario) -> Scenario:
     left, right = st.columns([3, 2], gap="medium")
     trace = _read(chosen.file)
     with right:
-        import_report(trace.report, find_format(trace.format_key).label)
+        import_report(trace.report, find_format(trace.format_key).label, workload=trace.workload)
     made = scenario_of(trace, chosen.label).replace(data_kind="example")
     with left:
         return on_cluster(made, current, trace.cluster_hint, chosen.label)

@@ -72,7 +72,7 @@ def upload(current: Scenario) -> Scenario | None:
         result = _read(file, options_of(file.tag))
     if isinstance(result, TraceRead):
         with right:
-            import_report(result.report, find_format(result.format_key).label)
+            import_report(result.report, find_format(result.format_key).label, workload=result.workload)
         with left:
             listed = _node_list(file.tag) if result.format_key == "openb" else None
             made = scenario_of(result, scenario_name(file.name))
@@ -94,7 +94,7 @@ def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
         error_box(error)
         return None
     with report_at:
-        import_report(read.report, "an instance of GPU as a service")
+        import_report(read.report, "an instance of GPU as a service", workload=read.scenario.workload)
     cluster = read.scenario.cluster
     types = amount(len(cluster.catalogue), "machine type")
     st.markdown(

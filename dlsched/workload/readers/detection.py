@@ -63,11 +63,16 @@ def detect(data: bytes, name: str = "") -> list[FormatCandidate]:
         except InputError as error:  # not a table; the file may still be in a format that is none
             problem = error
             continue
-        if signs is not None and (signs.certainty >= POSSIBLE or one.key == "csv"):
+        if signs is not None and (signs.certainty >= POSSIBLE or one.fallback):
             found.append(FormatCandidate(one.key, signs.present, signs.of))
+    if any(not find_format(candidate.format_key).fallback for candidate in found):
+        found = [c for c in found if (one := find_format(c.format_key)).read is not None or not one.fallback]
     if problem is not None and not found:
         raise problem
-    return sorted(found, key=lambda c: (-c.certainty, -c.of, c.format_key not in name.lower()))
+    return sorted(
+        found,
+        key=lambda c: (find_format(c.format_key).fallback, -c.certainty, -c.of, c.format_key not in name.lower()),
+    )
 
 
 def choose(candidates: list[FormatCandidate], name: str) -> TraceFormat:
@@ -78,10 +83,10 @@ def choose(candidates: list[FormatCandidate], name: str) -> TraceFormat:
     InputError
         Nothing suits; FormatUnsure when the best is not sure, or barely ahead of another.
     """
-    recognised = [candidate for candidate in candidates if candidate.format_key != "csv"]
+    recognised = [candidate for candidate in candidates if not find_format(candidate.format_key).fallback]
     if not recognised:
         if candidates:
-            return find_format("csv")
+            return find_format(candidates[0].format_key)
         why = "no known format was recognised"
         raise InputError(f"file {name}", why, "Use a CSV file with a header line, or choose the format")
     best, rivals = recognised[0], [c for c in recognised[1:] if recognised[0].certainty - c.certainty < CLEAR_LEAD]

@@ -86,7 +86,7 @@ class TraceFormat:
     ``signs`` looks at the beginning of a file; None = certainly something else. ``read`` returns the jobs; without it
     the file is known but holds no jobs that can be read, ``why`` says what it is ("it is a list of nodes") and ``do``
     which file or export helps. ``choices`` are the fields of ReadOptions that concern it; ``source`` says where the
-    format is documented.
+    format is documented. A ``fallback`` is chosen only where no other format suits.
     """
 
     key: str
@@ -98,6 +98,7 @@ class TraceFormat:
     choices: tuple[str, ...] = ()
     source: str = ""
     reads_parquet: bool = False
+    fallback: bool = False
 
     def refusal(self, name: str) -> InputError:
         """Return the message for a file of this kind, which holds no jobs that can be read."""

@@ -17,6 +17,7 @@ from dlsched.workload.readers import (
     tabular,
 )
 from dlsched.workload.readers.formats import TraceFormat
+from dlsched.workload.readers.not_jobs import NOT_JOBS
 
 FORMATS: tuple[TraceFormat, ...] = (
     philly.PHILLY,
@@ -35,6 +36,7 @@ FORMATS: tuple[TraceFormat, ...] = (
     opendc.OPENDC_TOPOLOGY,
     aws_hpc.AWS_HPC,
     tabular.NATIVE,
+    *NOT_JOBS,
     tabular.CSV,
 )
 _FORMAT = {one.key: one for one in FORMATS}

@@ -262,4 +262,4 @@ def _csv_signs(head: Head) -> Signs | None:
 
 
 NATIVE = TraceFormat("native", "dlsched table", _native_signs, read_csv, reads_parquet=True)
-CSV = TraceFormat("csv", "generic CSV", _csv_signs, read_csv, reads_parquet=True)
+CSV = TraceFormat("csv", "generic CSV", _csv_signs, read_csv, reads_parquet=True, fallback=True)

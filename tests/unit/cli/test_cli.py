@@ -278,6 +278,62 @@ def test_import_check_reports_and_keeps_nothing(capsys, trace_file, store_file, 
     assert "Kept 2 of 3 rows" in capsys.readouterr().out
 
 
+def test_import_says_what_all_jobs_request(capsys, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "job_id,submit_time,run_time_s,workers,gpus_per_worker,num_cpus\n"
+        "a,2024-03-01T00:00:00,100,3,1,32\nb,2024-03-01T00:01:00,100,2,4,7\nc,2024-03-01T00:02:00,100,1,0,5\n"
+    )
+    answer = printed(capsys, ["import", "--check", str(path), "--json"])
+    assert (answer["gpus_total"], answer["cpus_total"]) == (11, 44)
+    assert (answer["named_as"], answer["time_zone"]) == ("generic CSV", "as recorded")
+    assert main(["import", "--check", str(path)]) == 0
+    assert "All jobs together request 11 GPUs and 44 CPU cores." in capsys.readouterr().out
+
+
+def test_import_names_a_file_that_is_no_job_log(capsys, tmp_path):
+    path = tmp_path / "nodes.txt"
+    path.write_text("NodeName=n1 CfgTRES=cpu=64,mem=1M,gres/gpu=4\n")
+    assert main(["import", "--check", str(path), "--json"]) == 2
+    out, err = capsys.readouterr()
+    answer = json.loads(out)
+    assert answer["named_as"] == "the node list of scontrol show nodes"
+    assert answer["error"].startswith("file nodes.txt: it is the node list")
+    assert err == f"dlsched: {answer['error']}\n"
+    refused(capsys, ["import", "--check", str(path)], "it is the node list of scontrol show nodes")
+
+
+def test_reading_choices_can_be_typed(capsys, trace_file, scenario_file, tmp_path):
+    mapping = tmp_path / "map.json"
+    fields = {"submit": "submit_time", "run": "duration", "workers": "num_gpus"}
+    mapping.write_text(json.dumps({"fields": {key: {"column": column} for key, column in fields.items()}}))
+    read = ["import", "--check", trace_file, "--json", "--read"]
+    assert printed(capsys, [*read, f"mapping={mapping}"])["assumptions"][0].startswith("No GPU column")
+    assert printed(capsys, [*read, "cpu_jobs=drop", "--read", "zero_run=one-second"])["report"]["kept"] == 2
+    out = tmp_path / "made.json"
+    assert main(["scenario", trace_file, "--read", "format=native", "--write", str(out)]) == 0
+    capsys.readouterr()
+    swf = ["import", "--check", trace_file, "--read"]
+    refused(
+        capsys,
+        [*swf, "cores_per_gpu=1:0", "--read", "format=swf"],
+        "needs a partition number and a count above 0, got 0",
+    )
+    for typed, says in (
+        ("cpu_jos=drop", "there is no reading choice 'cpu_jos'. Try 'cpu_jobs'"),
+        ("cpu_jobs", "is not of the form KEY=VALUE"),
+        ("cpu_jobs=sell", "--read, cpu_jobs: Input should be 'keep' or 'drop', got 'sell'"),
+        ("format=sackt", "no such format. Try 'sacct'"),
+        ("mapping=none.json", "the file cannot be read"),
+        ("cores_per_gpu=1", "is not of the form NAME:NUMBER"),
+    ):
+        refused(capsys, [*swf, typed], says)
+    refused(capsys, [*swf, "cpu_jobs=drop", "--read", "cpu_jobs=keep"], "cpu_jobs is given twice")
+    refused(
+        capsys, ["simulate", scenario_file, "--policy", "fifo", "--read", "cpu_jobs=drop"], "is a scenario, not a trace"
+    )
+
+
 def test_import_keeps_a_scenario(capsys, trace_file, store_file):
     answer = printed(capsys, ["import", trace_file, "--store", store_file, "--json"])
     with Store(store_file) as store:

@@ -36,6 +36,24 @@ def test_a_philly_log_may_be_called_json(tmp_path):
         load(tmp_path / "log.json")
 
 
+def test_a_trace_in_json_is_no_scenario(tmp_path):
+    (tmp_path / "notes.json").write_text('{"cells": [{"cell_type": "code"}]}')
+    with pytest.raises(InputError, match="it is a Jupyter notebook"):
+        load(tmp_path / "notes.json")
+    (tmp_path / "small.json").write_text('{"name": "small"}')
+    with pytest.raises(InputError, match="scenario, format_version"):
+        load(tmp_path / "small.json")
+
+
+def test_reading_choices_are_for_traces(tmp_path):
+    (tmp_path / "week.csv").write_text(TRACE)
+    assert load(tmp_path / "week.csv", ReadOptions(zero_run="one-second")).read["kept"] == 3
+    write_scenario(load(tmp_path / "week.csv"), tmp_path / "s.json")
+    assert load(tmp_path / "s.json", ReadOptions()).name == "week"
+    with pytest.raises(InputError, match="it is a scenario, not a trace"):
+        load(tmp_path / "s.json", ReadOptions(cpu_jobs="drop"))
+
+
 @pytest.mark.parametrize(
     ("name", "says"), [("absent.csv", "no such file"), (".", "a folder is not a trace"), ("a\0b", "no such")]
 )

@@ -1,0 +1,66 @@
+"""``--read KEY=VALUE``: how the trace of a command is read."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, get_origin
+
+from dlsched.domain.errors import InputError, validated
+from dlsched.domain.names import names_hint
+from dlsched.domain.scenario import Scenario
+from dlsched.workload.load import load
+from dlsched.workload.readers import ReadOptions, load_mapping
+from dlsched.workload.readers.registry import find_format
+
+FILES = ("mapping", "openb_nodes")
+"""Choices whose value is the path of a file."""
+
+
+def loaded(options: Namespace) -> Scenario:
+    """Return the scenario of the file that was typed, a trace read as was typed."""
+    return load(options.file, options_typed(options))
+
+
+def options_typed(options: Namespace) -> ReadOptions:
+    """Return the reading choices of ``--read KEY=VALUE``.
+
+    Lists are separated by commas: ``cores_per_gpu=1:8,2:16``. A column mapping and a node list are given as files.
+
+    Raises
+    ------
+    InputError
+        An unknown or repeated key, with near names; a value that does not suit.
+    """
+    given: dict[str, Any] = {}
+    for text in options.read:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not key:
+            raise InputError(f"--read {text}", "is not of the form KEY=VALUE", "Write it as in --read cpu_jobs=drop")
+        if key not in ReadOptions.model_fields:
+            hint = names_hint(key, ReadOptions.model_fields)
+            raise InputError(f"--read {text}", f"there is no reading choice {key!r}", hint)
+        if key in given:
+            raise InputError(f"--read {text}", f"{key} is given twice", "Give it once")
+        given[key] = _value(key, value)
+    if given.get("format", "auto") != "auto":
+        find_format(given["format"])
+    return validated(ReadOptions, given, "--read")
+
+
+def _value(key: str, text: str) -> Any:
+    if key in FILES:
+        try:
+            content = Path(text).expanduser().read_bytes()
+        except (OSError, ValueError) as error:
+            why = f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
+            raise InputError(f"--read {key}={text}", why, "Check the path") from None
+        return load_mapping(content) if key == "mapping" else content
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    kind = get_origin(ReadOptions.model_fields[key].annotation)
+    if kind is dict:
+        pairs = [part.partition(":") for part in parts]
+        if not all(colon for _, colon, _ in pairs):
+            raise InputError(f"--read {key}={text}", "is not of the form NAME:NUMBER,NAME:NUMBER", "Correct it")
+        return {name.strip(): number.strip() for name, _, number in pairs}
+    return parts if kind is tuple else text
