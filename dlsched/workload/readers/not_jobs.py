@@ -233,10 +233,6 @@ BESIDE_TRACES = (
         "Give the folder, or a zip of it, with Lof_Selectjobs.csv, SelectJobs_times.csv and tNodes.csv",
     ),
     _known(
-        "opendc-topology", "an OpenDC topology, which describes a data centre", _json("clusters", "hosts"),
-        "Give the tasks.parquet of the workload; enter the hosts on the Cluster page",
-    ),
-    _known(
         "simgrid-platform", "a SimGrid or Batsim platform (XML), which describes machines",
         lambda head: YES if re.search(rb"<platform\b[^>]*>", head.data[:20_000]) else None,
         "Give the workload (JSON) or Batsim's jobs.csv; enter the machines on the Cluster page",

@@ -7,6 +7,7 @@ import pytest
 
 from dlsched.workload.readers import read_trace
 from dlsched.workload.readers.formats import NotJobs
+from dlsched.workload.readers.not_jobs import NOT_JOBS
 from dlsched.workload.readers.registry import FORMATS
 
 NODE_LINES = """\
@@ -77,7 +78,6 @@ SAMPLES = {
     "gpuaas-jobs": ["Application,Images,Epochs,Jobs,UniqueJobsID,SubmissionTime,Deadline\na,1,2,J1,JJ1,0,9\n"],
     "gpuaas-times": ["UniqueJobsID,VMtype,GPUtype,nGPUs,max_nGPUs,cost,ExecutionTime\nJJ1,small,K80,1,1,0.5,60\n"],
     "gpuaas-nodes": ["Nodes\nn1\nn2\n"],
-    "opendc-topology": [json.dumps({"clusters": [{"name": "c", "hosts": [{"cpu": {"coreCount": 8}}]}]})],
     "simgrid-platform": ["<?xml version='1.0'?>\n<platform version=\"4.1\"><host id='h'/></platform>\n"],
     "gpu-metrics": ['# HELP DCGM_FI_DEV_GPU_UTIL busy\nDCGM_FI_DEV_GPU_UTIL{gpu="0"} 97\n'],
     "nvidia-smi": ["Mon Nov  2 10:00:00 2026\n+-----+\n| NVIDIA-SMI 535.1   Driver Version: 535.1 |\n|-----|\n"],
@@ -106,8 +106,8 @@ CASES = [(key, text) for key, texts in SAMPLES.items() for text in texts]
 
 
 def test_every_kind_has_a_sample():
-    elsewhere = {"helios-capacity", "openb-nodes"}
-    assert {one.key for one in FORMATS if one.read is None} - elsewhere <= set(SAMPLES)
+    assert {one.key for one in NOT_JOBS} == set(SAMPLES)
+    assert len({one.key for one in FORMATS}) == len(FORMATS)
 
 
 @pytest.mark.parametrize(("key", "text"), CASES, ids=[f"{key}-{len(text)}" for key, text in CASES])
