@@ -60,9 +60,9 @@ elif part == "Trust":
     places = calibration.part(current)
 elif part == "Missing data":
     fill.boxes(current)
-    fill.time_limits(current)
     if not missing(current):
         st.markdown("No data is missing.")
+    fill.time_limits(current)
 if source == "Upload":
     trace_file.choices()
 if places:

@@ -292,6 +292,13 @@ def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, stor
         assert rule.lower() in shown(app).lower()
     assert not [button for button in app.button if button.key in ("fill-DUE", "fill-WEIGHT", "fill-PRICE")]
     assert list(store.list_scenarios()["version"])[:4] == [4, 3, 2, 1]
+    app.number_input(key="limit-low").set_value(6.0)
+    app = app.button(key="fill-limits").click().run()
+    assert "high must be at least low" in shown(app)
+    app.number_input(key="limit-low").set_value(2.0)
+    app = app.button(key="fill-limits").click().run()
+    assert "time limits: 2 to 5 times the run time" in shown(app)
+    assert "fill-limits" not in [button.key for button in app.button]
 
 
 # ---- generator -----------------------------------------------------------------------------------
