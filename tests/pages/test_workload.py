@@ -297,7 +297,7 @@ def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, stor
     assert "high must be at least low" in shown(app)
     app.number_input(key="limit-low").set_value(2.0)
     app = app.button(key="fill-limits").click().run()
-    assert "time limits: 2 to 5 times the run time" in shown(app)
+    assert "time limits: 2 to 5 times the run time" in shown(app).lower()
     assert "fill-limits" not in [button.key for button in app.button]
 
 
