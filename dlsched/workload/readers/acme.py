@@ -6,7 +6,7 @@ import numpy as np
 
 from dlsched.workload.readers.canonical import Draft, number, optional, required
 from dlsched.workload.readers.convert import from_python, numbers, split_gpus, strings, timestamps, words
-from dlsched.workload.readers.formats import TraceFormat, of_columns
+from dlsched.workload.readers.formats import TraceFormat, with_columns
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import need_columns, read_table, sniff
@@ -114,7 +114,7 @@ def read_converted(text: TraceText, options: ReadOptions) -> Draft:
 ACME = TraceFormat(
     "acme",
     "Acme job trace (Seren, Kalos)",
-    of_columns("gpu_time", "type", "gpu_num"),
+    with_columns("gpu_time", "type", "gpu_num"),
     read_acme,
     choices=("cancelled",),
     source="github.com/InternLM/AcmeTrace, README: schema of the job traces",
@@ -122,7 +122,7 @@ ACME = TraceFormat(
 ACME_CONVERTED = TraceFormat(
     "acme-converted",
     "Acme trace converted for a simulator",
-    of_columns("num_iteration", "iteration_computing_time", "gpu_workers", "gpu_per_worker", "cpu_per_gpu_worker",
+    with_columns("num_iteration", "iteration_computing_time", "gpu_workers", "gpu_per_worker", "cpu_per_gpu_worker",
                "arrival_time"),
     read_converted,
     source="github.com/hyunnnchoi/AcmeTrace, transform_trace.py",

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from dlsched.domain.cluster import Cluster
 from dlsched.workload.readers.canonical import Draft, number, optional
 from dlsched.workload.readers.convert import from_python, numbers, strings, texts, words
-from dlsched.workload.readers.formats import TraceFormat, of_columns
+from dlsched.workload.readers.formats import TraceFormat, with_columns
 from dlsched.workload.readers.openb import cluster_of_machines, machine_counts
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
@@ -78,14 +78,14 @@ def read_spot_nodes(text: TraceText) -> Cluster:
 SPOT_JOBS = TraceFormat(
     "alibaba-spot",
     "Alibaba spot GPU jobs (2026)",
-    of_columns("job_name", "organization", "gpu_model", "cpu_request", "gpu_request", "worker_num", "job_type"),
+    with_columns("job_name", "organization", "gpu_model", "cpu_request", "gpu_request", "worker_num", "job_type"),
     read_spot_jobs,
     source=SOURCE,
 )
 SPOT_NODES = TraceFormat(
     "alibaba-spot-nodes",
     "Alibaba spot GPU node list (2026)",
-    of_columns(*NODE_COLUMNS),
+    with_columns(*NODE_COLUMNS),
     why="it is the node list of the Alibaba spot GPU trace (node_info_df.csv), which describes machines, not jobs",
     do="Give job_info_df.csv here; the node list is for the Cluster page",
     source=SOURCE,

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from dlsched.workload.readers.canonical import Draft, number, optional, required
 from dlsched.workload.readers.convert import bools, clock_spans, from_python, numbers, strings, timestamps
-from dlsched.workload.readers.formats import TraceFormat, of_columns
+from dlsched.workload.readers.formats import TraceFormat, with_columns
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import need_columns, read_table, sniff
@@ -79,7 +79,7 @@ def read_aws_hpc(text: TraceText, options: ReadOptions) -> Draft:
 AWS_HPC = TraceFormat(
     "aws-hpc",
     "AWS HPC cost simulator jobs",
-    of_columns("num_cores", "max_mem_gb", "num_hosts", "finish_time", "eligible_time", "ineligible_pend_time"),
+    with_columns("num_cores", "max_mem_gb", "num_hosts", "finish_time", "eligible_time", "ineligible_pend_time"),
     read_aws_hpc,
     choices=("arrival",),
     source="github.com/aws-samples/hpc-cost-simulator, SchedulerJobInfo.py",

@@ -127,6 +127,15 @@ def of_columns(*names: str) -> Callable[[Head], Signs | None]:
     return signs
 
 
+def with_columns(*names: str) -> Callable[[Head], Signs | None]:
+    """Return the signs of a table that must have all of these columns: common names, which prove nothing one by one."""
+
+    def signs(head: Head) -> Signs | None:
+        return Signs(len(names), len(names)) if head.columns.issuperset(names) else None
+
+    return signs
+
+
 def of_json(start: str, *keys: str) -> Callable[[Head], Signs | None]:
     """Return the signs of a JSON file that starts with "{" or "[": the keys of its objects."""
 

@@ -97,6 +97,13 @@ def sniff(data: bytes, *, delimiter: str = "", quoted: bool = True) -> Dialect:
     return Dialect(chosen, _unique(header), end, number, tuple(tuple(row) for row in rows), quoted)
 
 
+def without_header(data: bytes, names: Sequence[str], delimiter: str = ",") -> Dialect:
+    """Return the dialect of a table without a header line, whose columns are these names in order."""
+    offset, number = _header_start(data)
+    sample = _split(_sample_lines(data, offset), delimiter)
+    return Dialect(delimiter, tuple(names), offset, number - 1, tuple(tuple(row) for row in sample))
+
+
 def _header_start(data: bytes) -> tuple[int, int]:
     """Return offset and line number of the first line that is not blank, a comment or Excel's ``sep=``."""
     offset, number = 0, 1

@@ -228,3 +228,9 @@ def test_aws():
         "resource_request names GPUs": 1,
     }
     assert column(read(AWS, arrival="submit"), "submit_s") == {"1": 0, "2": 10, "4": 30}
+
+
+def test_common_names_alone_are_no_sign():
+    header = "job_id,type,gpu_num,node_name,gpu_model,num_gpu,num_cpu,submit_time_s,num_gpus,duration_s\n"
+    text = header + "a,x,1,n,m,1,1,0,1,9\n"
+    assert read(text).format_key == "native"
