@@ -11,6 +11,7 @@ PLACEMENTS = ("pool", "best-fit", "pack", "spread")
 OVERSIZE = ("refuse", "drop", "cap")
 LIMITS = ("believe", "ignore", "kill")
 GROUPINGS = ("group", "user", "job_class", "gpus")
+LOG_GROUPINGS = ("user", "group", "partition", "month", "job_class")
 
 
 class Parser(argparse.ArgumentParser):
@@ -102,6 +103,7 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
         parser_of = commands.add_parser(name, help=text)
         if name == command:
             import_module(f"dlsched.cli.{name.replace('-', '_')}").add_arguments(parser_of)
+    _history(commands.add_parser("history", help="what a recorded log says: waits, hours used, cost, idle hours"))
     _compare(commands.add_parser("compare", help="compare policies and changes with a baseline, in the same futures"))
     _report(commands.add_parser("report", help="write a decision memo: HTML, PPTX or XLSX"))
     return parser
@@ -191,6 +193,19 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
         help="for modelarts-9 to modelarts-16: arrival rate as a multiple of the published one, from 0.1 to 10 "
         "(default: 2 for Figs 12 to 15, else 1 and 2)",
     )
+    add_json(parser)
+
+
+def _history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="log with recorded starts, or a scenario file with such a log")
+    parser.add_argument("--by", choices=LOG_GROUPINGS, help="how to group the jobs (default: by user where there are)")
+    parser.add_argument(
+        "--price", type=_usd, metavar="USD", help="price of a GPU in $ per hour (default: of the cluster's node types)"
+    )
+    parser.add_argument(
+        "--core-price", type=_usd, metavar="USD", help="price of a core in $ per hour, for jobs without GPUs"
+    )
+    add_csv(parser, "one line per group, for --by or for all groupings")
     add_json(parser)
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.store.record import CellStore, ExperimentRecord
-from dlsched.studies import calibration, cells, growth, sizing, steady, sweep, what_if
+from dlsched.studies import calibration, cells, growth, history, sizing, steady, sweep, what_if
 from dlsched.studies.inspect import admissions, dual_prices, look_ahead
 from dlsched.studies.reproductions import spec as reproduction
 from dlsched.studies.simulation import Progress
@@ -24,6 +24,7 @@ STUDIES: tuple[Study[Any, Any], ...] = (
     sizing.STUDY,
     growth.STUDY,
     calibration.STUDY,
+    history.STUDY,
     steady.STUDY,
     look_ahead.STUDY,
     admissions.STUDY,

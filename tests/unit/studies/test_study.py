@@ -25,6 +25,7 @@ SPECS: Mapping[str, dict[str, Any]] = {
     "size": {"scenario": "abc", "targets": [TARGET]},
     "growth": {"scenario": "abc", "policy": "fifo", "targets": [TARGET]},
     "calibration": {"scenario": "abc", "policies": ["fifo"]},
+    "history": {"scenario": "abc"},
     "steady": {},
     "look-ahead": RUN | {"policy": "modelarts-optimal", "first": 1, "last": 2},
     "admissions": RUN | {"policy": "smd", "first": 1, "last": 2},
