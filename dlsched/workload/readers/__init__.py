@@ -11,8 +11,9 @@ from dlsched.workload.readers.mapping import (
 )
 from dlsched.workload.readers.native import template_csv, write_native
 from dlsched.workload.readers.options import ReadOptions
+from dlsched.workload.readers.questions import MappingNeeded, Reading
 from dlsched.workload.readers.read import Preview, TraceRead, preview, read_cluster, read_trace
-from dlsched.workload.readers.tabular import MappingNeeded, table_head
+from dlsched.workload.readers.tabular import table_head
 
 __all__ = [
     "TARGETS",
@@ -23,6 +24,7 @@ __all__ = [
     "MappingNeeded",
     "Preview",
     "ReadOptions",
+    "Reading",
     "TraceRead",
     "detect",
     "guess_mapping",

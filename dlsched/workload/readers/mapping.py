@@ -20,17 +20,19 @@ from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.workload.readers.convert import Read, clock_spans, numbers, timestamps
 
 Kind = Literal["text", "number", "time", "span", "memory"]
-Unit = Literal["", "s", "ms", "us", "min", "h", "d", "timestamp", "clock", "gib", "mib", "kib", "bytes"]
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": MINUTE_S, "h": HOUR_S, "d": DAY_S}
+Unit = Literal["", "s", "ms", "us", "min", "h", "d", "unix", "timestamp", "clock", "gib", "mib", "kib", "bytes"]
+SECONDS = {"s": 1.0, "unix": 1.0, "ms": 1e-3, "us": 1e-6, "min": MINUTE_S, "h": HOUR_S, "d": DAY_S}
 GIB = {"gib": 1.0, "mib": 2.0**-10, "kib": 2.0**-20, "bytes": 2.0**-30}
 UNITS: dict[Kind, tuple[Unit, ...]] = {
     "text": ("",),
     "number": ("",),
-    "time": ("s", "ms", "us", "min", "h", "d", "timestamp"),
+    "time": ("s", "ms", "us", "min", "h", "d", "unix", "timestamp"),
     "span": ("s", "ms", "us", "min", "h", "d", "clock"),
     "memory": ("gib", "mib", "kib", "bytes"),
 }
 CONFIDENT = 0.8
+GPU_KEYS = ("gpus", "workers", "gpus_per_worker")
+CPU_KEYS = ("cpus", "cpus_per_worker")
 _DUE = ("due", "due_time", "deadline", "ddl", "deadline_s", "due_date")
 
 
@@ -199,9 +201,14 @@ class ColumnMapping(FrozenModel):
             lacks.append("submission time")
         if "run" not in self.fields and not {"start", "end"} <= set(self.fields):
             lacks.append("run time (or start and end)")
-        if not {"gpus", "workers", "gpus_per_worker"} & set(self.fields):
-            lacks.append("number of GPUs")
+        if not {*GPU_KEYS, *CPU_KEYS} & set(self.fields):
+            lacks.append("number of GPUs (or CPU cores)")
         return tuple(lacks)
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether a column says how many GPUs or workers a job has."""
+        return bool({*GPU_KEYS} & set(self.fields))
 
     @property
     def confidence(self) -> float:
@@ -211,9 +218,7 @@ class ColumnMapping(FrozenModel):
         deciding = (
             "submit",
             "run",
-            "gpus",
-            "workers",
-            "gpus_per_worker",
+            *(GPU_KEYS if self.has_gpus else CPU_KEYS),
             *(() if "run" in self.fields else ("start", "end")),
         )
         return min(found.confidence for key, found in self.fields.items() if key in deciding)

@@ -49,12 +49,24 @@ class ReadOptions(FrozenModel):
     openb_nodes: bytes | None = Field(
         None, exclude=True, description="openb: content of the node list, offered as the cluster."
     )
+    gpus_counted: Literal["ask", "per-job", "per-worker"] = Field(
+        "ask",
+        title="GPU column of a table with workers",
+        description="Tables with a column of GPUs and one of workers: the GPUs are those of the whole job, or of each "
+        "worker.",
+    )
+    processors: Literal["auto", "gpus", "cpus"] = Field(
+        "auto",
+        title="Processors or cores are",
+        description="Logs that record processors or cores and no GPUs: count them as GPUs (gpus), or as the cores of "
+        "jobs without GPUs (cpus). auto = GPUs for SWF logs; tables ask.",
+    )
     gpus_per_processor: float = Field(
         1.0,
         title="GPUs per processor",
         gt=0,
         le=64,
-        description="SWF: GPUs per processor; 0.125 = eight cores count as one GPU.",
+        description="Where processors count as GPUs: GPUs per processor; 0.125 = eight cores count as one GPU.",
     )
     cores_per_gpu: dict[str, float] = Field(
         default_factory=dict,

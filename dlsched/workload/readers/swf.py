@@ -39,8 +39,9 @@ _HEADER = re.compile(rb"^[ \t]*;[ \t]*([A-Za-z]+)[ \t]*:[ \t]*([^\r\n]*)", re.MU
 def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     """Return the draft of an SWF log.
 
-    Processors are cores, not GPUs: ``gpus_per_processor`` and ``cores_per_gpu`` say what they stand for; by
-    default one processor is one GPU, which is reported as an assumption. Partial records (status 2 to 4) are not
+    Processors are cores, not GPUs: ``processors`` says whether they stand for GPUs or jobs have none,
+    ``gpus_per_processor`` and ``cores_per_gpu`` for how many; by default one processor is one GPU, which is reported
+    as an assumption. A job without GPUs has a worker of one core per processor. Partial records (status 2 to 4) are not
     counted beside their summary line; without one they are joined.
     """
     header = header_of(text.data)
@@ -53,8 +54,10 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     _drop_cancelled(ledger, value["status"], run_s, options)
     ledger.drop(np.isnan(run_s), "run time is -1 (unknown)", "Dropped: the run time is unknown", unreadable=False)
     processors = _processors(ledger, value)
-    gpus = processors * _gpus_per_processor(value["partition"], options)
-    workers, per_worker = split_gpus(gpus)
+    if options.processors == "cpus":
+        workers, per_worker = np.ceil(processors), np.zeros(len(processors))
+    else:
+        workers, per_worker = split_gpus(processors * _gpus_per_processor(value["partition"], options))
     ledger.not_modelled(value["preceding_job"] > 0, "waits for a preceding job (fields 17, 18)",
                         "Dependencies and think times are not modelled", value["preceding_job"])  # fmt: skip
     start_s = submit_s + np.where(value["wait"] >= 0, value["wait"], np.nan)
@@ -62,8 +65,9 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
         ledger, submit_s, run_s, workers, per_worker,
         texts={"job_id": strings(columns["job"]), **_names(value),
                "recorded_status": from_python([STATUS.get(code, "unknown") for code in value["status"].tolist()])},
-        floats=_floats(value, processors, workers) | {"recorded_start_s": start_s, "recorded_end_s": start_s + run_s},
-        meta=_meta(header), assumptions=_assumptions(options, value), cluster_hint=_hint(header),
+        floats=_floats(value, processors, workers, options)
+        | {"recorded_start_s": start_s, "recorded_end_s": start_s + run_s},
+        meta=_meta(header), assumptions=_assumptions(options, value), cluster_hint=_hint(header, options),
     )  # fmt: skip
 
 
@@ -167,10 +171,12 @@ def _label(values: Floats, word: str) -> Any:
     return pc.if_else(pa.array(whole), text, "")
 
 
-def _floats(value: dict[str, Floats], processors: Floats, workers: Floats) -> dict[str, Floats]:
-    """Return time limits, and memory per worker from the requested KB per processor, where any job states it."""
+def _floats(value: dict[str, Floats], processors: Floats, workers: Floats, options: ReadOptions) -> dict[str, Floats]:
+    """Return time limits, memory per worker from the requested KB per processor where any job states it, and cores."""
     kib, limit_s = value["requested_memory"], value["requested_time"]
     floats = {"limit_s": limit_s} if (limit_s > 0).any() else {}
+    if options.processors == "cpus":
+        floats["cpus_per_worker"] = processors / workers
     if not (kib > 0).any():
         return floats
     return floats | {"mem_gib_per_worker": np.where(kib > 0, kib, 0.0) * processors / workers / KIB_PER_GIB}
@@ -187,7 +193,9 @@ def _meta(header: dict[str, str]) -> dict[str, str]:
 
 
 def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
-    if options.cores_per_gpu:
+    if options.processors == "cpus":
+        notes = ["Each processor counted as one CPU core of a job without GPUs"]
+    elif options.cores_per_gpu:
         listed = ", ".join(f"partition {name}: {cores:g}" for name, cores in options.cores_per_gpu.items())
         notes = [f"Processors converted to GPUs by cores per GPU ({listed}); others x {options.gpus_per_processor:g}"]
     elif options.gpus_per_processor != 1:
@@ -197,7 +205,7 @@ def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
     return notes
 
 
-def _hint(header: dict[str, str]) -> Cluster | None:
+def _hint(header: dict[str, str], options: ReadOptions) -> Cluster | None:
     """Return MaxNodes equal nodes that share MaxProcs, where the header states both as counts that divide."""
     try:
         nodes, processors = int(header["MaxNodes"].split(" ")[0]), int(header["MaxProcs"].split(" ")[0])
@@ -206,7 +214,9 @@ def _hint(header: dict[str, str]) -> Cluster | None:
     if not (0 < nodes <= 100_000 and processors % nodes == 0 and 0 < processors // nodes <= 1024):
         return None
     each = processors // nodes
-    return Cluster(pools=(Pool(vm=VmType(name=f"{each}-processor node", gpus=each), count=nodes),))
+    is_cpus = options.processors == "cpus"
+    vm = VmType(name=f"{each}-processor node", gpus=0 if is_cpus else each, cpus=each if is_cpus else None)
+    return Cluster(pools=(Pool(vm=vm, count=nodes),))
 
 
 # ---- signs -----------------------------------------------------------------------------------------
@@ -227,6 +237,6 @@ SWF = TraceFormat(
     "Standard Workload Format",
     _signs,
     read_swf,
-    choices=("cancelled", "gpus_per_processor"),
+    choices=("cancelled", "processors", "gpus_per_processor"),
     source="Parallel Workloads Archive, SWF 2.2",
 )

@@ -16,8 +16,18 @@ from dlsched.domain.workload import Floats
 from dlsched.workload.readers.canonical import Draft, optional, required
 from dlsched.workload.readers.convert import NUMBER, Read, clock_spans, numbers, split_gpus, timestamps
 from dlsched.workload.readers.formats import Head, Signs, TraceFormat
-from dlsched.workload.readers.mapping import CONFIDENT, GIB, SECONDS, TARGET, ColumnMapping, guess_mapping
+from dlsched.workload.readers.mapping import (
+    CONFIDENT,
+    CPU_KEYS,
+    GIB,
+    GPU_KEYS,
+    SECONDS,
+    TARGET,
+    ColumnMapping,
+    guess_mapping,
+)
 from dlsched.workload.readers.options import ReadOptions
+from dlsched.workload.readers.questions import MappingNeeded, per_worker, what_are_cores, whose_gpus
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import (
     Table,
@@ -45,19 +55,6 @@ _TIMES = {"due": "due_s", "start": "recorded_start_s", "end": "recorded_end_s"}
 _SPANS = {"limit": "limit_s", "held": "held_s"}
 
 
-class MappingNeeded(InputError):
-    """The columns of a CSV are not clear enough to go on; ``guess`` is what a page offers to confirm."""
-
-    guess: ColumnMapping = ColumnMapping()
-
-    def __init__(self, what: str, why: str, do: str = "", guess: ColumnMapping | None = None) -> None:
-        super().__init__(what, why, do)
-        self.guess = guess or ColumnMapping()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.what, self.why, self.do, self.guess)
-
-
 def table_head(text: TraceText) -> tuple[tuple[str, ...], list[list[str]]]:
     """Return header and first rows, as strings, of a CSV or Parquet table."""
     if not text.is_parquet:
@@ -74,24 +71,52 @@ def read_csv(text: TraceText, options: ReadOptions) -> Draft:
     The native table is the case where every deciding column has its native name.
     """
     if options.mapping is None:
-        return _read_guessed(text)
+        return _read_guessed(text, options)
     need_columns(table_head(text)[0], options.mapping.columns, f"file {text.name} with this column mapping")
-    return read_mapped(text, options.mapping)
+    return read_mapped(text, options.mapping, options)
 
 
-def _read_guessed(text: TraceText) -> Draft:
+def _read_guessed(text: TraceText, options: ReadOptions) -> Draft:
     header, sample = table_head(text)
     guess = guess_mapping(header, sample)
     _refuse_unclear(text.name, header, guess)
     sure = ColumnMapping(fields={k: f for k, f in guess.fields.items() if f.confidence >= CONFIDENT})
-    draft = read_mapped(text, sure)
-    for key, found in sure.fields.items():
+    is_per_worker = _is_per_worker(text, sure, options)
+    used = per_worker(sure) if is_per_worker else sure
+    draft = read_mapped(text, used, options)
+    if is_per_worker:
+        draft.assumptions.append("GPUs, CPUs and memory are those of each worker")
+    for key, found in used.fields.items():
         if found.confidence < 1:
             draft.assumptions.append(f"Column {found.column!r} was read as: {TARGET[key].help.rstrip('.').lower()}")
     unused = [name for name in header if name and name not in sure.columns]
     if unused:
         draft.ledger.notes.append(f"Columns not used: {first_of(unused, 20)}")
     return draft
+
+
+def _is_per_worker(text: TraceText, mapping: ColumnMapping, options: ReadOptions) -> bool:
+    """Return whether requests are those of each worker; MappingNeeded where that is not known and matters."""
+    fields = mapping.fields
+    if not {"gpus", "workers"} <= set(fields) or "gpus_per_worker" in fields:
+        return False
+    if options.gpus_counted != "ask":
+        return options.gpus_counted == "per-worker"
+    if fields["gpus"].confidence == fields["workers"].confidence == 1:
+        return False  # by the names of our own table, which are defined
+    table = _columns(text, (fields["gpus"].column, fields["workers"].column))
+    gpus, workers = (
+        numbers(table.columns[fields[key].column], decimal_comma=table.delimiter == ";").values
+        for key in ("gpus", "workers")
+    )
+    question = whose_gpus(text.name, mapping, gpus, workers)
+    if question is not None:
+        raise question
+    return False
+
+
+def _columns(text: TraceText, names: Sequence[str]) -> Table:
+    return parquet_table(text, names) if text.is_parquet else read_table(text, sniff(text.data), names)
 
 
 def _refuse_unclear(name: str, header: Sequence[str], guess: ColumnMapping) -> None:
@@ -109,20 +134,18 @@ def _refuse_unclear(name: str, header: Sequence[str], guess: ColumnMapping) -> N
 # ---- reading through a mapping -------------------------------------------------------------------
 
 
-def read_mapped(text: TraceText, mapping: ColumnMapping) -> Draft:
+def read_mapped(text: TraceText, mapping: ColumnMapping, options: ReadOptions) -> Draft:
     """Return the draft of a table whose columns are known.
 
     Raises
     ------
     InputError
-        When the mapping is incomplete, or dates and plain seconds are mixed.
+        When the mapping is incomplete, or dates and plain seconds are mixed; MappingNeeded also where only cores are
+        given and ``options.processors`` does not say what they stand for.
     """
     if missing := mapping.missing():
         raise MappingNeeded(f"file {text.name}", f"the mapping lacks {', '.join(missing)}", "Map them too", mapping)
-    table = (
-        parquet_table(text, mapping.columns) if text.is_parquet else read_table(text, sniff(text.data), mapping.columns)
-    )
-    return _Mapped(table, mapping).draft()
+    return _Mapped(_columns(text, mapping.columns), mapping, options, text.name).draft()
 
 
 def _looks_like_epoch(values: Floats) -> bool:
@@ -133,8 +156,9 @@ def _looks_like_epoch(values: Floats) -> bool:
 class _Mapped:
     """One pass over a mapped table."""
 
-    def __init__(self, table: Table, mapping: ColumnMapping) -> None:
-        self.table, self.fields = table, mapping.fields
+    def __init__(self, table: Table, mapping: ColumnMapping, options: ReadOptions, name: str) -> None:
+        self.table, self.mapping, self.fields = table, mapping, mapping.fields
+        self.options, self.name = options, name
         self.ledger = table.ledger(mapping.fields["job_id"].column if "job_id" in mapping.fields else "")
         self.comma = table.delimiter == ";"
         self.assumptions: list[str] = []
@@ -168,7 +192,7 @@ class _Mapped:
         if unit == "timestamp" or pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
             return timestamps(column), True
         read = self._numbers(key)
-        return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad), False
+        return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad), unit == "unix"
 
     def _submit(self) -> tuple[Floats, bool]:
         read, dates = self._instants("submit")
@@ -206,7 +230,9 @@ class _Mapped:
 
     def _gpus(self) -> tuple[Floats, Floats]:
         """Return workers and GPUs per worker from whichever of the three columns are there."""
-        keys = [key for key in ("gpus", "workers", "gpus_per_worker") if key in self.fields]
+        if not self.mapping.has_gpus:
+            return self._cores()
+        keys = [key for key in GPU_KEYS if key in self.fields]
         have = {
             key: required(self.ledger, self._numbers(key), key.replace("_", " "), self._column(key)) for key in keys
         }
@@ -225,6 +251,19 @@ class _Mapped:
         self.assumptions.append("No worker column: one worker per job")
         return np.ones(self.table.rows), have["gpus_per_worker"]
 
+    def _cores(self) -> tuple[Floats, Floats]:
+        """Return workers and GPUs per worker of a table that gives only cores: as GPUs, or jobs without GPUs."""
+        key = next(key for key in CPU_KEYS if key in self.fields)
+        cores = required(self.ledger, self._numbers(key), "number of cores", self._column(key))
+        if self.options.processors == "auto":
+            raise what_are_cores(self.name, self.mapping, cores)
+        if self.options.processors == "cpus":
+            self.assumptions.append("No GPU column: jobs without GPUs, each with all its cores on one node")
+            return split_gpus(np.where(np.isnan(cores), np.nan, 0.0))
+        each = self.options.gpus_per_processor
+        self.assumptions.append(f"No GPU column: one core counted as {each:g} GPU")
+        return split_gpus(cores * each)
+
     def _demands(self, workers: Floats) -> dict[str, Floats]:
         demands: dict[str, Floats] = {}
         for name, whole, each, scale in (
@@ -232,7 +271,8 @@ class _Mapped:
             ("mem_gib_per_worker", "mem", "mem_per_worker", GIB),
         ):
             key = each if each in self.fields else whole
-            if key in self.fields:
+            cores_are_gpus = not self.mapping.has_gpus and self.options.processors == "gpus"
+            if key in self.fields and not (key in CPU_KEYS and cores_are_gpus):
                 values = optional(self.ledger, self._numbers(key), key, self._column(key))
                 values = values * scale.get(self.fields[key].unit or "gib", 1.0)
                 demands[name] = values if key == each else values / np.maximum(workers, 1)
@@ -262,4 +302,12 @@ def _csv_signs(head: Head) -> Signs | None:
 
 
 NATIVE = TraceFormat("native", "dlsched table", _native_signs, read_csv, reads_parquet=True)
-CSV = TraceFormat("csv", "generic CSV", _csv_signs, read_csv, reads_parquet=True, fallback=True)
+CSV = TraceFormat(
+    "csv",
+    "generic CSV",
+    _csv_signs,
+    read_csv,
+    choices=("gpus_counted", "processors", "gpus_per_processor"),
+    reads_parquet=True,
+    fallback=True,
+)
