@@ -121,11 +121,13 @@ class Ledger:
         """Count rows with a property the simulator does not follow."""
         self._note("not modelled", mask & self.alive, reason, rule, values)
 
-    def lost(self, count: int, reason: str, rule: str, examples: tuple[Example, ...]) -> None:
+    def lost(
+        self, count: int, reason: str, rule: str, examples: tuple[Example, ...], *, unreadable: bool = True
+    ) -> None:
         """Count rows that never became table rows."""
         if count:
             self._lost += count
-            self._findings.append(Finding("dropped", reason, rule, count, examples, unreadable=True))
+            self._findings.append(Finding("dropped", reason, rule, count, examples, unreadable))
 
     def _note(
         self, kind: FindingKind, mask: Bools, reason: str, rule: str, values: Any, unreadable: bool = False

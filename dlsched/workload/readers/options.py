@@ -72,6 +72,11 @@ class ReadOptions(FrozenModel):
         default_factory=dict,
         description="SWF: cores that count as one GPU, by partition number; other partitions use gpus_per_processor.",
     )
+    sge_gpus: Literal["job", "slot"] = Field(
+        "job",
+        title="GPUs are asked for by",
+        description="Grid Engine: GPUs of a request (-l gpu=2) count once for the job, or for each of its slots.",
+    )
     arrival: Literal["eligible", "submit"] = Field(
         "eligible",
         title="Jobs arrive when",

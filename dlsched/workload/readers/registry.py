@@ -9,6 +9,7 @@ from dlsched.workload.readers import (
     alibaba_pai,
     alibaba_spot,
     aws_hpc,
+    batsim,
     google2011,
     helios,
     openb,
@@ -18,6 +19,7 @@ from dlsched.workload.readers import (
     swf,
     tabular,
 )
+from dlsched.workload.readers.accounting import lsf, pbs, sge
 from dlsched.workload.readers.formats import TraceFormat
 from dlsched.workload.readers.not_jobs import NOT_JOBS
 
@@ -42,6 +44,12 @@ FORMATS: tuple[TraceFormat, ...] = (
     aws_hpc.AWS_HPC,
     google2011.GOOGLE_2011,
     *google2011.GOOGLE_2011_OTHERS,
+    pbs.PBS,
+    lsf.LSF,
+    lsf.LSF_EVENTS,
+    sge.SGE,
+    batsim.WORKLOAD,
+    batsim.JOBS_CSV,
     tabular.NATIVE,
     *NOT_JOBS,
     tabular.CSV,

@@ -1,0 +1,1 @@
+"""Accounting logs of batch schedulers, one record a finished job: PBS and TORQUE, LSF, Grid Engine."""
