@@ -82,3 +82,9 @@ class ReadOptions(FrozenModel):
         title="Jobs arrive when",
         description="Jobs arrive when dependencies and holds let them run (eligible), or when submitted.",
     )
+    sacct_fields: str = Field(
+        "",
+        title="Field list of sacct",
+        max_length=4000,
+        description="sacct export without a header line: the list of its --format option, as in JobID,User,State.",
+    )

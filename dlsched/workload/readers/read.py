@@ -87,6 +87,8 @@ def _format_of(text: TraceText, options: ReadOptions) -> TraceFormat:
         return find_format(options.format)
     if options.mapping is not None:
         return find_format("csv")
+    if options.sacct_fields:
+        return find_format("sacct")
     return detection.choose(detection.detect(text.data, text.name), text.name)
 
 

@@ -15,7 +15,7 @@ from dlsched.workload.readers import (
     openb,
     opendc,
     philly,
-    sacct,
+    slurm,
     swf,
     tabular,
 )
@@ -26,7 +26,7 @@ from dlsched.workload.readers.not_jobs import NOT_JOBS
 FORMATS: tuple[TraceFormat, ...] = (
     philly.PHILLY,
     swf.SWF,
-    sacct.SACCT,
+    slurm.SACCT,
     helios.HELIOS,
     helios.CAPACITY,
     openb.OPENB,

@@ -224,6 +224,11 @@ def _as_utf8(data: bytes, name: str, notes: list[str]) -> bytes:
         return text.lstrip("\ufeff").encode("utf-8", "replace")
     if data.isascii() or _is_utf8(data):
         return data
+    repaired = data.decode("utf-8", "replace")
+    bad = repaired.count("\ufffd")
+    if len(data) - len(repaired) > 2 * bad:  # characters of several bytes: UTF-8 with damage, not Latin-1
+        notes.append(f"Repaired encoding: {bad:,} bytes that are not UTF-8 were replaced")
+        return repaired.encode()
     notes.append("Repaired encoding: converted from Latin-1 (Windows-1252) to UTF-8")
     try:
         return data.decode("cp1252").encode()

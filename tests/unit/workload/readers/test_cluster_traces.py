@@ -1,10 +1,9 @@
-"""openb, Helios, SWF and sacct: pitfall rows by hand."""
+"""openb, Helios and SWF: pitfall rows by hand."""
 
 import pytest
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.readers import ReadOptions, read_cluster, read_trace
-from dlsched.workload.readers.sacct import parse_tres
 
 
 def read(text: str, **options):
@@ -161,102 +160,3 @@ def test_swf_without_header_and_without_jobs():
     assert read(swf(line(1), line(2, submit=5), header="")).format_key == "swf"
     with pytest.raises(InputError, match="only comments and no jobs"):
         read("; Version: 2.2\n", format="swf")
-
-
-# ---- sacct ---------------------------------------------------------------------------------------
-
-SACCT_HEAD = (
-    "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw|NNodes|NCPUS"
-    "|ReqTRES|AllocTRES"
-)
-ASKED = "cpu=8,gres/gpu=2,mem=32000M,node=1"
-GIVEN = "billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,mem=64G,node=1"
-T = "2024-03-01T08:0"
-
-
-def sacct(*lines: str, trailing: str = "") -> str:
-    return "\n".join(part + trailing for part in (SACCT_HEAD, *lines)) + "\n"
-
-
-def entry(job, state="COMPLETED", start=T + "5:00", end=T + "6:00", elapsed="60", asked=ASKED, given=GIVEN, **more):
-    name, submit, nodes = more.get("name", "n"), more.get("submit", T + "0:00"), more.get("nodes", "1")
-    times = f"{submit}|{submit}|{start}|{end}|{elapsed}"
-    return f"{job}|{job}|{name}|al|nlp|gpu|high|{state}|{times}|{nodes}|8|{asked}|{given}"
-
-
-LINES = (
-    entry("1"),
-    entry("1.batch"),
-    entry("1.0"),
-    entry("2_[4-9%2]", "PENDING", "Unknown", "Unknown", "0", given=""),
-    entry("3", "PENDING", "Unknown", "Unknown", "0", given=""),
-    entry("4", "CANCELLED by 77", "None", T + "9:00", "0", given=""),
-    entry("5_3", "CANCELLED+", given=""),
-    entry("6", "RUNNING", end="Unknown", elapsed="3600", asked="cpu=8,gres/gpu:h100=2,gres/gpu=2"),
-    entry("7", "TIMEOUT", asked="cpu=128,mem=512G", given="cpu=128,mem=512G", nodes="2"),
-    entry("8+0", "OUT_OF_ME+", given="cpu=8,gres/gpu:a100=2,gres/gpu:t4=1"),
-    entry("9", name="a|b"),
-)
-
-
-@pytest.mark.parametrize("trailing", ["", "|"], ids=["-P", "-p"])
-def test_sacct(trailing):
-    trace = read(sacct(*LINES, trailing=trailing))
-    assert trace.format_key == "sacct"
-    assert trace.report.counts == {"rows": 11, "kept": 6, "repaired": 1, "dropped": 5}
-    assert reasons(trace, "dropped") == {
-        "job step": 2,
-        "pending part of a job array": 1,
-        "job was pending": 1,
-        "job never started": 1,
-    }
-    assert reasons(trace, "repaired") == {"delimiter inside JobName": 1}
-    assert reasons(trace, "not modelled") == {"part of a heterogeneous job": 1}
-    assert column(trace, "gpus") == {"1": 2, "5_3": 2, "6": 2, "7": 0, "8+0": 3, "9": 2}
-    assert column(trace, "workers")["7"] == 2
-    assert column(trace, "cpus_per_worker")["7"] == 64
-    assert column(trace, "mem_gib_per_worker")["1"] == 32
-    assert column(trace, "mem_gib_per_worker")["5_3"] == 32000 / 1024 / 2
-    assert column(trace, "gpu_types") == {"1": "", "5_3": "", "6": "h100", "7": "", "8+0": "", "9": ""}
-    assert column(trace, "work")["6"] == 3600
-    status = ["completed", "cancelled", "running", "timeout", "out_of_memory", "completed"]
-    assert list(column(trace, "recorded_status").values()) == status
-    assert list(column(trace, "recorded_start_s").values()) == [300.0] * 6
-
-
-def test_sacct_other_delimiter_lower_case_and_elapsed():
-    text = sacct(entry("1", elapsed="1-02:03:04"), entry("2", elapsed="05:06")).replace("ElapsedRaw", "Elapsed")
-    trace = read(text.replace("|", ";").lower().replace("t08", "T08"))
-    assert trace.format_key == "sacct"
-    assert column(trace, "work") == {"1": 93784, "2": 306}
-
-
-def test_sacct_eligible_and_requeue():
-    lines = [entry("1"), entry("1", submit=T + "1:00").replace(f"{T}1:00|{T}1:00", f"{T}1:00|{T}2:00")]
-    trace = read(sacct(*lines))
-    assert list(trace.workload.job_id) == ["1", "1#2"]
-    assert list(trace.workload.submit_s) == [0, 120]
-    assert any(f.reason.startswith("held back") for f in trace.report.findings)
-    assert list(read(sacct(*lines), arrival="submit").workload.submit_s) == [0, 60]
-
-
-def test_sacct_missing_and_deprecated_columns():
-    with pytest.raises(InputError, match="alloctres or reqtres is missing"):
-        read("JobID|State|Submit|Start|Elapsed\n1|COMPLETED|x|y|z\n")
-    with pytest.raises(InputError, match="ReqGRES is no longer filled"):
-        read("JobID|State|Submit|Start|Elapsed|ReqGRES\n1|COMPLETED|x|y|z|gpu:1\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "parsed"),
-    [
-        pytest.param("billing=64,cpu=64,gres/gpu:a100=8,gres/gpu=8,mem=512G", (8, 64, 512, "a100"), id="total wins"),
-        pytest.param("gres/gpu:a100=8,gres/gpu:t4=1", (9, 0, 0, "a100|t4"), id="types added up"),
-        pytest.param("mem=1T,cpu=2", (0, 2, 1024, ""), id="terabytes"),
-        pytest.param("mem=2048Mc", (0, 0, 2, ""), id="old suffix"),
-        pytest.param("", (0, 0, 0, ""), id="nothing"),
-        pytest.param("gres/gpu=,x,=5,mem=9Q", (0, 0, 0, ""), id="nonsense"),
-    ],
-)
-def test_tres(text, parsed):
-    assert parse_tres(text) == parsed
