@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlsched.domain.errors import InputError
+from dlsched.workload.readers.exports import SACCT_COMMAND
 from dlsched.workload.readers.slurm.states import UNKNOWN, state_of
 
-ASKED = (
-    "JobID,JobIDRaw,Cluster,Partition,QOS,Account,User,Submit,Eligible,Start,End,ElapsedRaw,State,NNodes,NCPUS,ReqCPUS,"
-    "ReqMem,ReqTRES,AllocTRES,TimelimitRaw,NodeList,Priority,Flags,Reason,Constraints,Reservation"
-)
-SACCT_COMMAND = f"sacct -a -X -D -P -S now-90days -E now -o {ASKED}"
-"""The export to ask an administrator for: whole jobs of all users, every instance of a requeued job, no ``--state``."""
+ASKED = SACCT_COMMAND.rpartition(" ")[2]
+"""The fields of the command that dlsched asks for, in its order."""
 
 DELIMITERS = ("|", "|#", "\u2603", "\t", ";", ",", "^", "~", "!", "||")
 TABLE_DELIMITERS = (",", ";", "\t")

@@ -15,9 +15,9 @@ from dlsched.domain.workload import Floats, Texts
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, optional, required
 from dlsched.workload.readers.convert import bools, clock_spans, from_python, numbers, split_gpus, strings, texts
+from dlsched.workload.readers.exports import SACCT_COMMAND
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm import job_numbers, times
-from dlsched.workload.readers.slurm.fields import SACCT_COMMAND
 from dlsched.workload.readers.slurm.gangs import join_components
 from dlsched.workload.readers.slurm.states import CUT_SHORT, RUNNING, WAITING, state_of
 from dlsched.workload.readers.slurm.tables import distinct

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from dlsched.domain.errors import InputError
 from dlsched.workload.readers.canonical import Draft
 from dlsched.workload.readers.convert import bools, strings
+from dlsched.workload.readers.exports import SACCT_COMMAND
 from dlsched.workload.readers.formats import HEAD_BYTES, Head, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm.fields import (
-    SACCT_COMMAND,
     is_screen_table,
     layout_of,
     looks_like_sacct,
