@@ -198,6 +198,7 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
 
 def _history(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="log with recorded starts, or a scenario file with such a log")
+    add_reading(parser)
     parser.add_argument("--by", choices=LOG_GROUPINGS, help="how to group the jobs (default: by user where there are)")
     parser.add_argument(
         "--price", type=_usd, metavar="USD", help="price of a GPU in $ per hour (default: of the cluster's node types)"

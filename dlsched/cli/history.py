@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dlsched.cli.output import print_table, printable
+from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import tell
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
@@ -16,23 +17,24 @@ from dlsched.studies.history.words import (
     FIT_NOTE,
     charge_rows,
     idle_rows,
+    kind_of,
     longest_rows,
     notes_of,
     outlier_words,
     rows_of,
     sentence,
+    title_of,
     wait_rows,
 )
 from dlsched.wording.clock import Clock, clock_of
-from dlsched.wording.formats import MISSING, duration, money, number, share
-from dlsched.workload.load import load
+from dlsched.wording.formats import MISSING, show
 
 MOST_ROWS = 25
 
 
 def run(options: Namespace) -> int:
     """Carry out the command."""
-    scenario = load(options.file)
+    scenario = loaded(options)
     answer = STUDY.run(spec_of(scenario, options.price, options.core_price), scenario)
     if options.by is not None and options.by not in answer.groups:
         raise InputError(f"--by {options.by}", "the log has no such column", names_hint(options.by, answer.groups))
@@ -66,19 +68,12 @@ def _show(answer: History, by: str, clock: Clock) -> None:
 def _print(rows: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]] = ()) -> None:
     """Print the first rows and the ``last`` ones, numbers as their column says."""
     shown = [*rows[:MOST_ROWS], *last]
-    header = [name.removesuffix(" (s)").removesuffix(" ($)") for name in shown[0]]
-    print_table(header, [[_cell(name, value) for name, value in row.items()] for row in shown])
+    print_table([*map(title_of, shown[0])], [[_cell(name, value) for name, value in row.items()] for row in shown])
     if len(rows) > MOST_ROWS:
         print(f"and {len(rows) - MOST_ROWS:,} more; --csv writes all of them")
 
 
 def _cell(column: str, value: Any) -> str:
-    if value is None:
-        return MISSING
-    if column.endswith("(s)"):
-        return duration(value)
-    if column.endswith("($)"):
-        return money(value)
-    if isinstance(value, float) and column.startswith(("over ", "share", "idle")):
-        return share(value)
-    return number(value) if isinstance(value, int | float) else str(value)
+    if isinstance(value, int | float):
+        return show(kind_of(column), value)
+    return MISSING if value is None else str(value)

@@ -3,12 +3,12 @@ import streamlit as st
 from dlsched.ui.frame import page, session
 from dlsched.ui.frame.parts import mistakes_shown, part_of_page
 from dlsched.ui.frame.text import safe
-from dlsched.ui.scenario import calibration, drawn, fill, jobs, new_scenario, samples, trace_file
+from dlsched.ui.scenario import calibration, drawn, fill, happened, jobs, new_scenario, samples, trace_file
 from dlsched.wording.formats import amount
 from dlsched.workload.fill import missing
 
 SOURCES = ("Current", "Upload", "Sample", "Generate")
-PARTS = ("Profile", "Trust", "Missing data")
+PARTS = ("Profile", "What happened", "Trust", "Missing data")
 
 current = page.begin("Jobs")
 if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
@@ -49,12 +49,14 @@ elif action.button(
     st.session_state["jobs-used"] = True
     session.go("Run" if new else "Cluster")
 part = part_of_page(PARTS) if source == "Current" else "Profile"
-places = {}
+places, work = {}, calibration.WORK
 if shown is not None and part == "Profile":
     if source != "Current":
         jobs.on_which_cluster(shown, base, is_new=new is not None)
     jobs.profile(shown)
     jobs.jobs_table(shown)
+elif part == "What happened":
+    places, work = happened.part(current), happened.WORK
 elif part == "Trust":
     jobs.import_counts(current)
     places = calibration.part(current)
@@ -66,4 +68,4 @@ elif part == "Missing data":
 if source == "Upload":
     trace_file.choices()
 if places:
-    calibration.WORK.follow(places)
+    work.follow(places)

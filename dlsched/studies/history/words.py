@@ -8,7 +8,7 @@ from typing import Any
 from dlsched.domain.units import HOUR_S
 from dlsched.studies.history.answer import GROUPING_WORDS, Capacity, GroupRow, History, Times
 from dlsched.wording.clock import Clock
-from dlsched.wording.formats import amount, capital, duration, money, number, share
+from dlsched.wording.formats import Kind, amount, capital, duration, money, number, share
 
 HOUR_WORDS = {"gpus": "GPU-hours", "cpus": "core-hours"}
 UNIT_WORDS = {"gpus": "GPUs", "cpus": "cores"}
@@ -227,6 +227,20 @@ def longest_rows(answer: History, clock: Clock) -> list[dict[str, Any]]:
          **({"held before (s)": one.held_s} if held else {})}
         for one in answer.longest
     ]  # fmt: skip
+
+
+def kind_of(column: str) -> Kind:
+    """Return how the numbers of a column of these tables are written."""
+    if column.endswith(" (s)"):
+        return "duration"
+    if column.endswith(" ($)"):
+        return "usd"
+    return "share" if column.startswith(("over ", "share", "idle")) else "number"
+
+
+def title_of(column: str) -> str:
+    """Return the heading of a column whose numbers are written with their unit."""
+    return column.removesuffix(" (s)").removesuffix(" ($)")
 
 
 def rows_of(answer: History, groupings: Sequence[str]) -> list[Mapping[str, Any]]:
