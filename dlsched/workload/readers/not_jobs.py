@@ -14,7 +14,7 @@ from dlsched.workload.readers.formats import Head, Signs, TraceFormat
 Sign = Callable[[Head], Signs | None]
 YES = Signs(1, 1)
 MORE_EXACT = Signs(2, 2)
-"""Signs of a general kind that is part of another: Kubernetes objects are YAML."""
+"""Signs of a general kind that is part of another: a configuration file is key=value pairs."""
 AS_CLUSTER = "Give it as the cluster beside the job log"
 SACCT = f"Export the jobs with {SACCT_COMMAND}"
 
@@ -266,11 +266,6 @@ def _ini(head: Head) -> Signs | None:
     return MORE_EXACT if _anywhere(r"\s*\[[\w. \"'-]+\]\s*$", r"\s*[\w.-]+\s*=")(head) else None
 
 
-def _kubernetes(head: Head) -> Signs | None:
-    is_it = _anywhere(r"\s*(- )?\"?apiVersion\"?:\s", r"\s*\"?kind\"?:\s")(head)
-    return MORE_EXACT if is_it else None
-
-
 def _yaml(head: Head) -> Signs | None:
     """More than half of the lines are keys, list items or comments of YAML."""
     if head.json_start or head.is_parquet:
@@ -311,10 +306,6 @@ JOB_LOG = "Give the log of the scheduler or a table with submission, run time an
 GENERAL = (
     _known("html", "a web page (HTML)", _is_html, f"Save the table or file itself. {JOB_LOG}", fallback=True),
     _known("notebook", "a Jupyter notebook", _json("cell_type", "cells"), JOB_LOG),
-    _known(
-        "kubernetes", "a description of Kubernetes objects", _kubernetes,
-        "It says what shall run, not what ran: give kubectl get workloads.kueue.x-k8s.io -A -o json", fallback=True,
-    ),
     _known("xml", "an XML file", _is_xml, JOB_LOG, fallback=True),
     _known("script", "a script", _is_script, JOB_LOG, fallback=True),
     _known(

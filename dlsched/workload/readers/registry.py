@@ -21,6 +21,7 @@ from dlsched.workload.readers import (
 )
 from dlsched.workload.readers.accounting import lsf, pbs, sge
 from dlsched.workload.readers.formats import TraceFormat
+from dlsched.workload.readers.kubernetes.workloads import KUEUE
 from dlsched.workload.readers.not_jobs import NOT_JOBS
 
 FORMATS: tuple[TraceFormat, ...] = (
@@ -29,6 +30,7 @@ FORMATS: tuple[TraceFormat, ...] = (
     slurm.SACCT,
     helios.HELIOS,
     helios.CAPACITY,
+    KUEUE,
     openb.OPENB,
     openb.OPENB_NODES,
     alibaba_pai.PAI_TASKS,

@@ -88,10 +88,6 @@ SAMPLES = {
     "column-mapping": [json.dumps({"version": 1, "fields": {"run": {"column": "t", "unit": "s"}}})],
     "html": ["<!DOCTYPE html>\n<html><body>Log in</body></html>\n"],
     "notebook": [json.dumps({"cells": [{"cell_type": "code", "source": []}], "nbformat": 4})],
-    "kubernetes": [
-        "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: train\nspec:\n  parallelism: 4\n",
-        "---\n# queue\napiVersion: v1\nkind: ConfigMap\n",
-    ],
     "xml": ["<?xml version='1.0'?>\n<jobs><job id='1'/></jobs>\n"],
     "script": ["#!/bin/bash\n#SBATCH --gres=gpu:4\nsrun python train.py\n"],
     "json-lines": ['{"a": 1}\n{"a": 2}\n'],
