@@ -21,6 +21,8 @@ from pydantic import (
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import RESOURCES, Floats
 
+LONGEST_NODES = 1_000_000
+
 
 class VmType(FrozenModel):
     """A machine type. CPUs, memory or disk of None means they are not modelled (never the limit)."""
@@ -42,7 +44,10 @@ class VmType(FrozenModel):
 
 
 class Pool(FrozenModel):
-    """``count`` equal nodes; a partition keeps them for its jobs. Nodes in several partitions name all, "a|b"."""
+    """``count`` equal nodes; a partition keeps them for its jobs. Nodes in several partitions name all, "a|b".
+
+    ``nodes`` are their names where they are known; further nodes have none.
+    """
 
     vm: VmType
     count: int = Field(ge=0, le=100_000, description="Number of nodes.")
@@ -50,6 +55,15 @@ class Pool(FrozenModel):
         "", max_length=1000, description="Partitions whose jobs may run here, joined by |; empty = open to all jobs."
     )
     owned: bool = Field(True, description="Owned (always on) or rented.")
+    nodes: str = Field(
+        "", max_length=LONGEST_NODES, description="Names of the nodes as a host list, n[01-04]; empty = not known."
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out names where there are none: hashes of scenarios without them stay what they were."""
+        plain: dict[str, Any] = handler(self)
+        return plain if self.nodes else {k: v for k, v in plain.items() if k != "nodes"}
 
     @field_validator("partition")
     @classmethod

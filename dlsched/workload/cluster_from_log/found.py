@@ -1,0 +1,100 @@
+"""A cluster with the origin of its parts, and how nodes become node types."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.workload import partition_names
+from dlsched.workload.hostlist import compress, in_order
+
+LONGEST_VM_NAME = 80
+LONGEST_PARTITIONS = 1000
+LONGEST_PARTITION_IN_NAME = 30
+MOST_GPUS = 1024
+MOST_NODES = 100_000
+
+
+@dataclass(frozen=True)
+class ClusterFound:
+    """A cluster that was read, not invented.
+
+    ``source`` is what it was read from, in words ("the log", "slurm.conf"). ``origin`` says for nodes, cores, memory,
+    GPUs, GPU types and partitions where they come from, as far as they are known; ``notes`` are what to know besides.
+    """
+
+    cluster: Cluster
+    source: str
+    origin: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Where each part comes from, as one sentence without its full stop."""
+        parts = "; ".join(f"{part}: {words}" for part, words in self.origin.items())
+        return f"from {self.source}" + (f" ({parts})" if parts else "")
+
+
+class Node(NamedTuple):
+    """One node; None where a resource is not told. ``partitions`` joined by "|", "" = open to all jobs."""
+
+    name: str
+    cores: float | None
+    mem_gib: float | None
+    gpus: int
+    gpu_type: str = ""
+    partitions: str = ""
+
+
+def cluster_of(nodes: Iterable[Node]) -> Cluster:
+    """Return a cluster of at least one node, equal nodes as one pool, in the natural order of their first names."""
+    by_kind: dict[Node, list[str]] = {}
+    by_name = {node.name: node for node in nodes}
+    for name in in_order(by_name):
+        by_kind.setdefault(by_name[name]._replace(name=""), []).append(name)
+    names = _names(list(by_kind))
+    return Cluster(
+        pools=tuple(
+            Pool(
+                vm=VmType(
+                    name=name, gpu_type=kind.gpu_type or ("GPU" if kind.gpus else ""), gpus=kind.gpus, cpus=kind.cores,
+                    mem_gib=kind.mem_gib,
+                ),
+                count=len(members), partition=kind.partitions, nodes=compress(members),
+            )
+            for name, (kind, members) in zip(names, by_kind.items(), strict=True)
+        )
+    )  # fmt: skip
+
+
+def joined(partitions: Iterable[str]) -> str:
+    """Return names of partitions as one entry; "" where it would be too long to keep."""
+    entry = "|".join(sorted(set().union(*map(partition_names, partitions))))
+    return entry if len(entry) <= LONGEST_PARTITIONS else ""
+
+
+def _names(kinds: list[Node]) -> list[str]:
+    """Return a name for each kind of node: GPUs, cores and partition; memory where others are the same but for it."""
+    short = [_parts(kind) for kind in kinds]
+    often = Counter(short)
+    names = []
+    for kind, name in zip(kinds, short, strict=True):
+        mem = f", {kind.mem_gib:g} GiB" if often[name] > 1 and kind.mem_gib else ""
+        names.append(name[: LONGEST_VM_NAME - 30] + mem)
+    again = Counter(names)
+    seen: Counter[str] = Counter()
+    for place, name in enumerate(names):
+        if again[name] > 1:
+            seen[name] += 1
+            names[place] = f"{name}, type {seen[name]}"
+    return names
+
+
+def _parts(kind: Node) -> str:
+    gpus = f"{kind.gpus} x {kind.gpu_type[:40] or 'GPU'}" if kind.gpus else ""
+    cores = f"{kind.cores:g} {'core' if kind.cores == 1 else 'cores'}" if kind.cores is not None else ""
+    is_short = 0 < len(kind.partitions) <= LONGEST_PARTITION_IN_NAME
+    return ", ".join(part for part in (gpus, cores, kind.partitions if is_short else "") if part) or "node"
