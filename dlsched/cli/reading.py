@@ -13,7 +13,7 @@ from dlsched.workload.load import load
 from dlsched.workload.readers import ReadOptions, load_mapping
 from dlsched.workload.readers.registry import find_format
 
-FILES = ("mapping", "openb_nodes")
+FILES = ("mapping", "cluster")
 """Choices whose value is the path of a file."""
 
 
@@ -25,7 +25,8 @@ def loaded(options: Namespace) -> Scenario:
 def options_typed(options: Namespace) -> ReadOptions:
     """Return the reading choices of ``--read KEY=VALUE``.
 
-    Lists are separated by commas: ``cores_per_gpu=1:8,2:16``. A column mapping and a node list are given as files.
+    Lists are separated by commas: ``cores_per_gpu=1:8,2:16``. A column mapping and a description of the cluster are
+    given as files.
 
     Raises
     ------

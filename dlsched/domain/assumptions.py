@@ -11,12 +11,13 @@ from pydantic import model_validator
 from dlsched.domain.model import FrozenModel
 
 Kind = Literal[
-    "rule", "default-cluster", "earlier-cluster", "example-price", "list-prices", "predicted-times", "speed-curve",
-    "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users", "time-limits",
+    "rule", "found-cluster", "default-cluster", "earlier-cluster", "example-price", "list-prices", "predicted-times",
+    "speed-curve", "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users", "time-limits",
 ]  # fmt: skip
 EXAMPLE_PRICE = "example price, not a quote"
 """How prices are called that are about what a GPU is rented for, wherever they are used."""
 LEADS: dict[Kind, str] = {
+    "found-cluster": "Cluster",
     "default-cluster": "Default cluster",
     "earlier-cluster": "Default cluster of earlier jobs",
     "speed-curve": "speed curve",
@@ -72,7 +73,7 @@ class Assumption(FrozenModel):
     @property
     def is_about_cluster(self) -> bool:
         """Whether it says what the cluster is, or where its prices come from."""
-        return self.is_about_default_cluster or self.is_about_prices
+        return self.kind == "found-cluster" or self.is_about_default_cluster or self.is_about_prices
 
     @property
     def is_about_speed(self) -> bool:

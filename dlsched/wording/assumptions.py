@@ -95,6 +95,8 @@ def _rule(one: Assumption, *, drawn: bool) -> Premise:
     if one.kind == "speed-curve":
         why = "This says how much faster a job runs with more GPUs; your data do not."
         return Premise(one.words, why, "Jobs" if drawn else "Speed-up, Throughput")
+    if one.kind == "found-cluster":
+        return Premise(one.words, "It was read, not entered; change what is wrong.", "Cluster")
     return Premise(one.words, FILLED_IN, "Cluster" if one.is_about_prices else "Jobs")
 
 

@@ -27,8 +27,8 @@ def load(path: str | Path, options: ReadOptions | None = None) -> Scenario:
 
     A ``.toml`` file, or a ``.json`` file with an object that no trace format recognises, is a scenario file; a folder,
     or a zip of one, with the tables of a GPU-as-a-service instance is that; anything else is a trace in a format
-    detected by content, on the default cluster (fewest 8-GPU nodes for the largest job at load 0.7). ``options`` say
-    how a trace is read.
+    detected by content, on the cluster that it or a description tells of, else on the default cluster (fewest 8-GPU
+    nodes for the largest job at load 0.7). ``options`` say how a trace is read.
 
     Raises
     ------
@@ -60,15 +60,19 @@ def load(path: str | Path, options: ReadOptions | None = None) -> Scenario:
 
 
 def scenario_of(trace: TraceRead, name: str) -> Scenario:
-    """Return a read trace on its default cluster; the cluster is named among the assumptions."""
-    cluster = default_cluster(trace.workload)
+    """Return a read trace on the cluster it tells of, else on the default one; the assumptions say which."""
+    if trace.cluster is None:
+        cluster = default_cluster(trace.workload)
+        about = describe_default(cluster)
+    else:
+        cluster, about = trace.cluster.cluster, trace.cluster.assumption
     return Scenario(
         workload=trace.workload,
         cluster=cluster,
         name=name or "trace",
         data_kind="trace",
         read=trace.report.counts,
-        assumptions=stated(*trace.assumptions, describe_default(cluster)),
+        assumptions=stated(*trace.assumptions, about),
     )
 
 

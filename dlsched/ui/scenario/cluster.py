@@ -85,9 +85,9 @@ def _standing(scenario: Scenario, shown: Tables, unsaved: bool) -> str:
         return f":violet[✎ Not finished, so left out: {cells}.]"
     if unsaved:
         return ":violet[Not saved yet: runs still use the cluster as it was.]"
-    default = next((one for one in scenario.assumptions if one.is_about_default_cluster), None)
-    if default is not None:
-        return f"{safe(default.words, 300)}. Change it below, or continue with it."
+    origin = next((one for one in scenario.assumptions if one.is_about_cluster and not one.is_about_prices), None)
+    if origin is not None:
+        return f"{safe(origin.words, 600)}. Change it below, or continue with it."
     return ":gray[Saved. Changes below show their effect at once; saving them makes a new version.]"
 
 
@@ -461,12 +461,12 @@ def notes_of(
 ) -> tuple[Assumption, ...]:
     """Return the assumptions of a scenario whose cluster was edited.
 
-    The note of the default cluster goes. Notes on prices stay while a price they may speak of is still there, and are
-    added for the types that came from one of the price lists.
+    The note on where the cluster came from goes. Notes on prices stay while a price they may speak of is still there,
+    and are added for the types that came from one of the price lists.
     """
     had = {(vm.name, vm.usd_per_h) for vm in before.vm_types if vm.usd_per_h is not None}
     have = {(vm.name, vm.usd_per_h) for vm in after.vm_types if vm.usd_per_h is not None}
-    gone = [one for one in assumptions if one.is_about_default_cluster or (one.is_about_prices and not had & have)]
+    gone = [one for one in assumptions if one.is_about_cluster and not (one.is_about_prices and had & have)]
     standing = [one for one in assumptions if one not in gone]
     came = [vm for vm in after.vm_types if (vm.name, vm.usd_per_h) in have - had]
     notes = [price_notes(came, prices, len(after.vm_types)) for prices in lists]

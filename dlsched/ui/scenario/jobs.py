@@ -20,7 +20,7 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import new_scenario
 from dlsched.wording.cautions import cautions
 from dlsched.wording.clock import clock_of
-from dlsched.wording.formats import amount, count, duration, share
+from dlsched.wording.formats import amount, capital, count, duration, share
 from dlsched.wording.resources import (
     RESOURCE_UNITS,
     amounts_of,
@@ -31,6 +31,8 @@ from dlsched.wording.resources import (
     scarcest_card,
     servers_words,
 )
+from dlsched.workload.cluster_from_log import ClusterFound
+from dlsched.workload.cluster_from_log.found import FOUND_COLUMNS
 from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds, offered_load
 
 MAX_ROWS = 1000
@@ -61,32 +63,37 @@ STEPS = "Training steps"
 GANG_NAMES = frozenset(column.name for column in GANG_COLUMNS)
 
 
-def on_cluster(
-    made: Scenario, current: Scenario, hint: Cluster | None, source: str, *, prefer_hint: bool = False
-) -> Scenario:
+def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, source: str) -> Scenario:
     """Ask which cluster new jobs go on and return them on it.
 
-    ``made`` is on the default cluster for its jobs; ``hint`` is the cluster that the trace describes: the choice to
-    start with when the reader gave a list of nodes, not when it is what a log happened to mention. The cluster of a
-    scenario that is being made goes before both.
+    ``made`` is on the cluster ``found`` in the log or its description, else on the default one for its jobs. The
+    cluster of a scenario that is being made goes before both.
     """
     is_new = new_scenario.begun(current) is not None
-    offers = {"default": ("the default for these jobs", made.cluster)}
-    if hint is not None:
-        offers["trace"] = ("the one the trace describes", hint)
+    words = "the default for these jobs" if found is None else f"from {safe(found.source, 80)}"
+    offers = {"made": (words, made.cluster)}
     offers["current"] = ("the new one" if is_new else f"keep that of “{current.name}”", current.cluster)
-    first = "current" if is_new else "trace" if prefer_hint else "default"
+    first = "current" if is_new else "made"
     chosen = st.selectbox(
         "On which cluster", list(offers), key=f"on-{source}-{first}", index=list(offers).index(first),
         format_func=lambda key: f"{offers[key][0]}: {_size_and_load(made, offers[key][1])}",
-        help="The default is the smallest number of 8-GPU nodes that fits the largest job at a load of at most 70%. "
-        "You can change it on the page Cluster.",
+        help="Where the file does not tell of its cluster, this is the smallest number of 8-GPU nodes that fits the "
+        "largest job at a load of at most 70%. You can change it on the page Cluster.",
     )  # fmt: skip
-    if chosen == "default":
+    if chosen == "made":
+        if found is not None:
+            found_cluster(found)
         return made
-    own = tuple(one for one in made.assumptions if not one.is_about_default_cluster)
-    notes = with_other_jobs(current.assumptions) if chosen == "current" else ()
-    return made.replace(cluster=offers[chosen][1], assumptions=(*own, *notes))
+    own = tuple(one for one in made.assumptions if not one.is_about_cluster)
+    return made.replace(cluster=current.cluster, assumptions=(*own, *with_other_jobs(current.assumptions)))
+
+
+def found_cluster(found: ClusterFound) -> None:
+    """Show the node types of a cluster that was read, with where each part comes from."""
+    rows = pd.DataFrame(found.rows(), columns=[*FOUND_COLUMNS])
+    st.dataframe(rows, hide_index=True, key="found-cluster", alt="The node types that were read", height="content",
+                 column_config={"Memory": st.column_config.NumberColumn(format="%g GiB")})  # fmt: skip
+    st.markdown(f":gray[{safe('. '.join((capital(found.words), *found.notes)), 900)}. Change it on the page Cluster.]")
 
 
 def on_which_cluster(shown: Scenario, base: Scenario, *, is_new: bool) -> None:

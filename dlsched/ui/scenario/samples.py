@@ -140,7 +140,7 @@ def _trace(chosen: SampleTrace, current: Scenario) -> Scenario:
         import_report(trace.report, find_format(trace.format_key).label, workload=trace.workload)
     made = scenario_of(trace, chosen.label).replace(data_kind="example")
     with left:
-        return on_cluster(made, current, trace.cluster_hint, chosen.label)
+        return on_cluster(made, current, trace.cluster, chosen.label)
 
 
 @st.cache_resource(show_spinner=False)

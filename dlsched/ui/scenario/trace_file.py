@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import streamlit as st
 from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 
-from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import DlschedError, InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.reading import about_s, is_quick, read_upload
@@ -22,7 +22,8 @@ from dlsched.ui.frame.parts import error_box, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.ui.frame.uploads import File, file_of, kept_file
 from dlsched.ui.scenario.jobs import import_report, on_cluster
-from dlsched.wording.formats import about_seconds, amount, count
+from dlsched.wording.formats import about_seconds, amount
+from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import (
     TARGETS,
@@ -74,10 +75,11 @@ def upload(current: Scenario) -> Scenario | None:
         with right:
             import_report(result.report, find_format(result.format_key).label, workload=result.workload)
         with left:
-            listed = _node_list(file.tag) if result.format_key == "openb" else None
+            described = _description(file.tag)
+            if described is not None:
+                result = replace(result, cluster=described.completed_by(result.cluster))
             made = scenario_of(result, scenario_name(file.name))
-            hint = listed or result.cluster_hint
-            return on_cluster(made, current, hint, file.tag, prefer_hint=listed is not None)
+            return on_cluster(made, current, result.cluster, file.tag)
     error_box(result)
     if isinstance(result, FormatUnsure):
         _choose_format(result, file)
@@ -211,20 +213,20 @@ def _choose_format(unsure: FormatUnsure, file: File) -> None:
             )  # fmt: skip
 
 
-def _node_list(tag: str) -> Cluster | None:
-    """Take the node list that belongs to an openb pod list; its cluster becomes one to choose."""
+def _description(tag: str) -> ClusterFound | None:
+    """Take a description of the cluster that the jobs ran on."""
     file = st.file_uploader(
-        "Node list of the trace (optional)", key=f"nodes-{tag}", help="openb_node_list: gives the cluster of the trace"
-    )
+        "Description of the cluster (optional)", key=f"description-{tag}",
+        help="Output of `scontrol show nodes -o`, `sinfo -N -o \"%N|%P|%c|%m|%G|%f|%T\"` or `pbsnodes -a`, a "
+        "slurm.conf, or the node list of a published trace",
+    )  # fmt: skip
     if file is None:
         return None
     try:
-        cluster = read_cluster(file.getvalue(), file.name)
+        return read_cluster(file.getvalue(), file.name)
     except InputError as error:
         error_box(error)
         return None
-    st.markdown(f"Read {amount(cluster.num_nodes, 'node')} with {count(cluster.num_gpus)} GPUs.")
-    return cluster
 
 
 # ---- which column of a table means what -----------------------------------------------------------

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.workload import partition_names
-from dlsched.workload.hostlist import compress, in_order
+from dlsched.workload.hostlist import compress, expand, in_order
 
 LONGEST_VM_NAME = 80
 LONGEST_PARTITIONS = 1000
 LONGEST_PARTITION_IN_NAME = 30
 MOST_GPUS = 1024
 MOST_NODES = 100_000
+NAMED = 5
+FOUND_COLUMNS = ("Node type", "Nodes", "Cores", "Memory", "GPUs", "Partitions", "Source")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,41 @@ class ClusterFound:
         """Where each part comes from, as one sentence without its full stop."""
         parts = "; ".join(f"{part}: {words}" for part, words in self.origin.items())
         return f"from {self.source}" + (f" ({parts})" if parts else "")
+
+    def rows(self) -> list[tuple[str, int, float | None, float | None, int, str, str]]:
+        """Return a row for each node type, in the order of FOUND_COLUMNS; None where a resource is not told."""
+        return [
+            (pool.vm.name, pool.count, pool.vm.cpus, pool.vm.mem_gib, pool.vm.gpus,
+             pool.partition.replace("|", ", "), self.source)
+            for pool in self.cluster.pools
+        ]  # fmt: skip
+
+    def completed_by(self, of_log: ClusterFound | None) -> ClusterFound:
+        """Return a description with the partitions that the log tells of, where it tells of none itself.
+
+        Nodes that only the log knows are not added but named.
+        """
+        if of_log is None or not any(pool.nodes for pool in of_log.cluster.pools):
+            return self
+        own = {name: pool for pool in self.cluster.pools for name in expand(pool.nodes)}
+        other = {name: pool.partition for pool in of_log.cluster.pools for name in expand(pool.nodes)}
+        notes = list(self.notes)
+        if missing := in_order(set(other) - set(own)):
+            named = compress(missing[:NAMED]) + (" and more" if len(missing) > NAMED else "")
+            notes.append(f"{len(missing):,} nodes of the log are not described and are left out: {named}")
+        if not own or any(pool.partition for pool in self.cluster.pools) or not any(other.values()):
+            return replace(self, notes=tuple(notes))
+        cluster = cluster_of(
+            Node(name, pool.vm.cpus, pool.vm.mem_gib, pool.vm.gpus, pool.vm.gpu_type, other.get(name, ""))
+            for name, pool in own.items()
+        )
+        origin = {**self.origin, "partitions": "of the jobs that ran there in the log"}
+        return replace(self, cluster=cluster, origin=origin, notes=tuple(notes))
+
+    @property
+    def assumption(self) -> Assumption:
+        """What a scenario on this cluster says of it."""
+        return Assumption(kind="found-cluster", text=". ".join((self.words, *self.notes)))
 
 
 class Node(NamedTuple):

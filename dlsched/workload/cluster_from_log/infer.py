@@ -61,6 +61,14 @@ def held_by(jobs: Workload) -> Held | None:
     )  # fmt: skip
 
 
+def most_at_once(start_s: Floats, end_s: Floats, amount: Floats) -> float:
+    """Return the most that jobs held at once, ends before starts at one instant; jobs without times do not count."""
+    rows = np.flatnonzero(np.isfinite(start_s) & np.isfinite(end_s) & np.isfinite(amount))
+    change = np.concatenate([-amount[rows], amount[rows]])
+    by_time = np.argsort(np.concatenate([end_s[rows], start_s[rows]]), kind="stable")
+    return float(np.cumsum(change[by_time]).max(initial=0.0))
+
+
 def cluster_of_log(held: Held) -> ClusterFound | None:
     """Return the nodes that jobs ran on, with the most of cores, memory and GPUs ever held at once on each.
 

@@ -1,5 +1,6 @@
 """Trace readers, one module a format."""
 
+from dlsched.workload.readers.descriptions import read_cluster
 from dlsched.workload.readers.detection import FormatCandidate, FormatUnsure, detect
 from dlsched.workload.readers.mapping import (
     TARGETS,
@@ -12,7 +13,7 @@ from dlsched.workload.readers.mapping import (
 from dlsched.workload.readers.native import template_csv, write_native
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.questions import MappingNeeded, Reading
-from dlsched.workload.readers.read import Preview, TraceRead, preview, read_cluster, read_trace
+from dlsched.workload.readers.read import Preview, TraceRead, preview, read_trace
 from dlsched.workload.readers.tabular import table_head
 
 __all__ = [

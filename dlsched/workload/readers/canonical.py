@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dlsched.domain.cluster import Cluster
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.units import DAY_S
-from dlsched.domain.workload import COLUMN, LARGEST_NUMBER, Floats, Ints, Texts, Workload
+from dlsched.domain.workload import COLUMN, CPU, GPU, LARGEST_NUMBER, MEM, RESOURCES, Floats, Ints, Texts, Workload
+from dlsched.workload.cluster_from_log import ClusterFound, Held, cluster_of_log
 from dlsched.workload.import_report import Bools, Ledger, Report
+from dlsched.workload.readers.background import from_first_complete_instant
 from dlsched.workload.readers.convert import MAX_TEXT, Read, clean_texts, numbers
 from dlsched.workload.readers.options import ReadOptions
 
@@ -30,6 +31,10 @@ class Draft:
 
     ``submit_s`` and the times in ``floats`` count from one zero: seconds since 1970 when ``absolute``, else the
     trace's own. ``texts`` are Arrow string columns; both are keyed by workload column.
+
+    ``cluster`` is what the file itself says of it; without it, it is inferred where jobs name their nodes, with
+    ``gpu_types_used`` (an Arrow string column) where the log tells what was allocated. ``is_window``: rows may have
+    been selected by a window of time, see :func:`from_first_complete_instant`.
     """
 
     ledger: Ledger
@@ -42,7 +47,9 @@ class Draft:
     absolute: bool = False
     meta: dict[str, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
-    cluster_hint: Cluster | None = None
+    cluster: ClusterFound | None = None
+    gpu_types_used: Any = None
+    is_window: bool = False
 
 
 def required(ledger: Ledger, read: Read, what: str, column: Any = None) -> Floats:
@@ -81,6 +88,10 @@ def finish(draft: Draft, options: ReadOptions) -> tuple[Workload, Report]:
     cleaned = {name: _clean(ledger, name, column) for name, column in draft.texts.items()}
     cleaned["job_id"] = _unique_ids(draft, cleaned.get("job_id"), options)
     _flag_outliers(draft)
+    if draft.cluster is None:
+        draft.cluster = _cluster_of_log(draft, cleaned)
+    if draft.is_window:
+        from_first_complete_instant(draft)
     report = ledger.report()
     return _workload(draft, cleaned), report
 
@@ -291,6 +302,32 @@ def _numbered(ids: Texts, rows: Ints, used: set[Any]) -> Texts:
         used.add(candidate)
         result[row] = candidate
     return result
+
+
+# ---- the cluster ---------------------------------------------------------------------------------
+
+
+def _cluster_of_log(draft: Draft, cleaned: Mapping[str, Texts]) -> ClusterFound | None:
+    """Return the cluster that the started jobs held, None where they name no nodes."""
+    nodes, start_s = cleaned.get("recorded_nodes"), draft.floats.get("recorded_start_s")
+    if nodes is None or start_s is None:
+        return None
+    rows = np.flatnonzero(draft.ledger.alive & np.isfinite(start_s) & (nodes != ""))
+    blank = np.full(len(nodes), "", dtype=object)
+    end_s = draft.floats.get("recorded_end_s", np.full(len(nodes), np.nan))
+    asked = cleaned.get("gpu_types", blank)
+    used = blank if draft.gpu_types_used is None else _gpu_types(clean_texts(draft.gpu_types_used, MAX_TEXT).values)
+    demand = np.zeros((len(rows), len(RESOURCES)))
+    demand[:, GPU] = draft.gpus_per_worker[rows]
+    for resource, name in ((CPU, "cpus_per_worker"), (MEM, "mem_gib_per_worker")):
+        if name in draft.floats:
+            demand[:, resource] = draft.floats[name][rows]
+    held = Held(
+        nodes[rows], start_s[rows], np.where(np.isnan(end_s), start_s + draft.run_s, end_s)[rows],
+        draft.workers[rows].astype(np.int64), demand, cleaned.get("partition", blank)[rows],
+        np.where(used != "", used, asked)[rows],
+    )  # fmt: skip
+    return cluster_of_log(held)
 
 
 # ---- the workload --------------------------------------------------------------------------------

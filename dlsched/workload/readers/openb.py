@@ -15,7 +15,7 @@ from dlsched.workload.readers.canonical import Draft, number, optional
 from dlsched.workload.readers.convert import Read, from_python, numbers, strings, texts, words
 from dlsched.workload.readers.formats import TraceFormat, of_columns
 from dlsched.workload.readers.options import ReadOptions
-from dlsched.workload.readers.source import TraceText, open_trace
+from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import need_columns, read_table, sniff
 
 POD_COLUMNS = (
@@ -49,7 +49,6 @@ def read_openb(text: TraceText, options: ReadOptions) -> Draft:
     )
     share = np.where(gpus == 1, np.where(milli > 0, milli / 1000, 1.0), 1.0)
     ledger.drop((gpus == 1) & (milli > 1000), "gpu_milli above 1000", "Dropped: more than one whole GPU", milli)
-    hint = None if options.openb_nodes is None else read_openb_nodes(open_trace(options.openb_nodes, "node list"))
     assumptions = ["Each pod is one worker: all its GPUs are on one node"]
     if options.censored == "keep" and (phase == "running").any():
         assumptions.append("Pods still running when the trace ended keep the run time observed so far")
@@ -63,7 +62,6 @@ def read_openb(text: TraceText, options: ReadOptions) -> Draft:
             "recorded_start_s": start_s, "recorded_end_s": end_s,
         },
         assumptions=assumptions,
-        cluster_hint=hint,
     )  # fmt: skip
 
 

@@ -46,8 +46,11 @@ class ReadOptions(FrozenModel):
         title="Run time",
         description="Philly: first start to last end (with re-queue gaps), or the sum of the attempts.",
     )
-    openb_nodes: bytes | None = Field(
-        None, exclude=True, description="openb: content of the node list, offered as the cluster."
+    cluster: bytes | None = Field(
+        None,
+        exclude=True,
+        description="Content of a description of the cluster: scontrol show nodes, slurm.conf, sinfo, pbsnodes or a "
+        "node list.",
     )
     gpus_counted: Literal["ask", "per-job", "per-worker"] = Field(
         "ask",

@@ -14,6 +14,7 @@ import numpy as np
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats
+from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, required
 from dlsched.workload.readers.convert import from_python, split_gpus, timestamps
@@ -84,7 +85,7 @@ def read_philly(text: TraceText, options: ReadOptions) -> Draft:
         absolute=True,
         meta={"time_zone": "local time of the cluster (US Pacific); the file gives no time zone"},
         assumptions=[_attempts_rule(options)],
-        cluster_hint=_hint(machines),
+        cluster=_cluster(machines),
     )  # fmt: skip
 
 
@@ -194,11 +195,12 @@ def _ambiguous(*times: Floats) -> Bools:
     return np.asarray(np.any(in_hour, axis=0))
 
 
-def _hint(machines: Mapping[str, int]) -> Cluster | None:
+def _cluster(machines: Mapping[str, int]) -> ClusterFound | None:
     """Return pools of the machines seen in the log; a machine has as many GPUs as its highest number says."""
     counts = Counter(machines.values())
     pools = tuple(Pool(vm=VmType(name=f"{gpus}-GPU machine", gpus=gpus), count=counts[gpus]) for gpus in sorted(counts))
-    return Cluster(pools=pools) if pools else None
+    origin = {"nodes": "those that jobs ran on", "GPUs": "the highest GPU number seen on each"}
+    return ClusterFound(Cluster(pools=pools), "the log", origin) if pools else None
 
 
 PHILLY = TraceFormat(

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
+from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.import_report import Report
 from dlsched.workload.readers import detection
 from dlsched.workload.readers.canonical import finish
+from dlsched.workload.readers.descriptions import read_cluster
 from dlsched.workload.readers.formats import TraceFormat
-from dlsched.workload.readers.openb import read_openb_nodes
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.registry import find_format
 from dlsched.workload.readers.source import TraceText, open_trace
@@ -25,12 +25,12 @@ PREVIEW_ROWS = 5
 class TraceRead:
     """A trace as a workload, its import report, and what was assumed, in words.
 
-    ``cluster_hint`` is the cluster the trace itself describes, where it does.
+    ``cluster`` is the one that the trace, or a description that came with it, tells of; None where nothing does.
     """
 
     workload: Workload
     report: Report
-    cluster_hint: Cluster | None
+    cluster: ClusterFound | None
     format_key: str
     assumptions: tuple[str, ...]
 
@@ -79,7 +79,10 @@ def _read(text: TraceText, options: ReadOptions) -> TraceRead:
     draft.ledger.notes[:0] = text.notes
     draft.meta |= {"source": text.name, "format": chosen.key}
     workload, report = finish(draft, options)
-    return TraceRead(workload, report, draft.cluster_hint, chosen.key, tuple(draft.assumptions))
+    cluster = draft.cluster
+    if options.cluster is not None:
+        cluster = read_cluster(options.cluster, "description of the cluster").completed_by(cluster)
+    return TraceRead(workload, report, cluster, chosen.key, tuple(draft.assumptions))
 
 
 def _format_of(text: TraceText, options: ReadOptions) -> TraceFormat:
@@ -90,11 +93,6 @@ def _format_of(text: TraceText, options: ReadOptions) -> TraceFormat:
     if options.sacct_fields:
         return find_format("sacct")
     return detection.choose(detection.detect(text.data, text.name), text.name)
-
-
-def read_cluster(source: Path | bytes, name: str = "") -> Cluster:
-    """Return the cluster of a node list (openb); InputError for anything else."""
-    return read_openb_nodes(open_trace(source, name))
 
 
 def preview(source: Path | bytes, name: str, format_keys: Sequence[str]) -> tuple[Preview, ...]:

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats
+from dlsched.workload.cluster_from_log import ClusterFound, most_at_once
+from dlsched.workload.cluster_from_log.found import MOST_GPUS, MOST_NODES
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, iso_time, number, optional
 from dlsched.workload.readers.convert import from_python, numbers, split_gpus, strings
@@ -67,7 +69,8 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
                "recorded_status": from_python([STATUS.get(code, "unknown") for code in value["status"].tolist()])},
         floats=_floats(value, processors, workers, options)
         | {"recorded_start_s": start_s, "recorded_end_s": start_s + run_s},
-        meta=_meta(header), assumptions=_assumptions(options, value), cluster_hint=_hint(header, options),
+        meta=_meta(header), assumptions=_assumptions(options, value),
+        cluster=_cluster(header, options, most_at_once(start_s, start_s + run_s, processors)),
     )  # fmt: skip
 
 
@@ -205,18 +208,36 @@ def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
     return notes
 
 
-def _hint(header: dict[str, str], options: ReadOptions) -> Cluster | None:
-    """Return MaxNodes equal nodes that share MaxProcs, where the header states both as counts that divide."""
-    try:
-        nodes, processors = int(header["MaxNodes"].split(" ")[0]), int(header["MaxProcs"].split(" ")[0])
-    except (KeyError, ValueError):
+def _cluster(header: dict[str, str], options: ReadOptions, used: float) -> ClusterFound | None:
+    """Return MaxNodes nodes that share MaxProcs as evenly as they can, where the header states them.
+
+    ``used``: the most processors that jobs held at once. None where processors count as GPUs by partition, or do not
+    become whole GPUs.
+    """
+    processors = _count(header, "MaxProcs")
+    nodes = _count(header, "MaxNodes") or processors
+    if not nodes or processors < nodes or nodes > MOST_NODES or options.cores_per_gpu:
         return None
-    if not (0 < nodes <= 100_000 and processors % nodes == 0 and 0 < processors // nodes <= 1024):
-        return None
-    each = processors // nodes
-    is_cpus = options.processors == "cpus"
-    vm = VmType(name=f"{each}-processor node", gpus=0 if is_cpus else each, cpus=each if is_cpus else None)
-    return Cluster(pools=(Pool(vm=vm, count=nodes),))
+    is_cpus, factor = options.processors == "cpus", options.gpus_per_processor
+    each, more = divmod(processors, nodes)
+    pools = []
+    for size, count in ((each, nodes - more), (each + 1, more)):
+        gpus = 0.0 if is_cpus else size * factor
+        if gpus != int(gpus) or gpus > MOST_GPUS:
+            return None
+        vm = VmType(name=f"{size}-processor node", gpus=int(gpus), cpus=size if is_cpus else None)
+        pools += [Pool(vm=vm, count=count)] if count else []
+    notes = ()
+    if used > processors:
+        notes = (f"Up to {used:,.0f} processors were used at once, more than the {processors:,} of the header",)
+    origin = {"nodes": "MaxNodes", "processors": "MaxProcs, spread evenly"}
+    return ClusterFound(Cluster(pools=tuple(pools)), "the header of the log", origin, notes)
+
+
+def _count(header: dict[str, str], key: str) -> int:
+    """Return a count of the header, 0 where it is not stated."""
+    digits = header.get(key, "").split(" ")[0]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else 0
 
 
 # ---- signs -----------------------------------------------------------------------------------------
