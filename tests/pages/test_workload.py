@@ -220,12 +220,12 @@ def test_openb_pods_take_their_node_list_as_cluster(drop):
     assert not app.error
     nodes = app.file_uploader[1]
     app = nodes.upload("broken.csv", b"a,b\n1,2\n", "text/csv").run()
-    assert "missing columns" in app.error[0].value
+    assert "describes no cluster" in app.error[0].value
     assert app.button(key="use-jobs").label == "Use these 9 jobs"
     listed = b"sn,cpu_milli,memory_mib,gpu,model\nn1,96000,786432,8,A100\nn2,96000,786432,4,T4\n"
     app = app.file_uploader[1].upload("nodes.csv", listed, "text/csv").run()
     assert not app.error
-    assert next(box for box in app.selectbox if box.label == "On which cluster").value == "trace"
+    assert next(box for box in app.selectbox if box.label == "On which cluster").value == "made"
     assert "of 12 GPUs" in shown(app)
 
 
@@ -243,7 +243,7 @@ def test_philly_log_as_json(drop):
     assert not app.exception
     assert "Philly job log" in shown(app)
     assert app.button(key="use-jobs").label == "Use these 9 jobs"
-    assert next(box for box in app.selectbox if box.label == "On which cluster").value == "default"
+    assert next(box for box in app.selectbox if box.label == "On which cluster").value == "made"
 
 
 @pytest.mark.parametrize("sample", range(len(SAMPLES)), ids=[one.label for one in SAMPLES])

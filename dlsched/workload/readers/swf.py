@@ -227,11 +227,11 @@ def _cluster(header: dict[str, str], options: ReadOptions, used: float) -> Clust
             return None
         vm = VmType(name=f"{size}-processor node", gpus=int(gpus), cpus=size if is_cpus else None)
         pools += [Pool(vm=vm, count=count)] if count else []
-    notes = ()
-    if used > processors:
-        notes = (f"Up to {used:,.0f} processors were used at once, more than the {processors:,} of the header",)
+    over = f"Up to {used:,.0f} processors were used at once, more than the {processors:,} of the header"
     origin = {"nodes": "MaxNodes", "processors": "MaxProcs, spread evenly"}
-    return ClusterFound(Cluster(pools=tuple(pools)), "the header of the log", origin, notes)
+    return ClusterFound(
+        Cluster(pools=tuple(pools)), "the header of the log", origin, (over,) if used > processors else ()
+    )
 
 
 def _count(header: dict[str, str], key: str) -> int:

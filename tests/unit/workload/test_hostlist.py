@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.workload.hostlist import compress, expand, in_order
 
-ROOT = Path(__file__).parents[3]
-
 
 @pytest.mark.parametrize(
     ("text", "names"),
@@ -112,11 +110,8 @@ def test_any_text_is_expanded_or_refused(text: str) -> None:
     assert expand(compress(names)) == in_order(names)
 
 
-def test_known_host_lists() -> None:
-    path = ROOT.parent / "shared" / "data" / "slurm" / "hostlist.json"
-    if not path.exists():
-        pytest.skip("the vectors of host lists are not on this machine")
-    vectors = json.loads(path.read_text())
+def test_known_host_lists(shared_data: Path) -> None:
+    vectors = json.loads((shared_data / "slurm" / "hostlist.json").read_text())
     for case in vectors["cases"]:
         assert expand(case["text"]) == case["nodes"], case["text"]
     for text in vectors["errors"]:

@@ -154,7 +154,7 @@ def test_openb_with_its_own_nodes(shared_data: Path) -> None:
     from dlsched.workload.readers import ReadOptions, read_trace
 
     folder = shared_data / "openb"
-    options = ReadOptions(openb_nodes=(folder / "openb_node_list_all_node.csv").read_bytes())
+    options = ReadOptions(cluster=(folder / "openb_node_list_all_node.csv").read_bytes())
     trace = scenario_of(read_trace(folder / "openb_pod_list_default.csv", options=options), "openb")
     few = trace.replace(workload=trace.workload.head(800))
     answer = answered(few, ["fifo-skip"])

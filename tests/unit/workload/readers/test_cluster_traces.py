@@ -32,7 +32,7 @@ NODES = "sn,cpu_milli,memory_mib,gpu,model\na,32000,262144,0,\nb,96000,786432,8,
 
 
 def test_openb_pods():
-    trace = read(PODS, openb_nodes=NODES.encode())
+    trace = read(PODS, cluster=NODES.encode())
     assert trace.format_key == "openb"
     assert trace.report.counts == {"rows": 5, "kept": 4, "repaired": 0, "dropped": 1}
     assert reasons(trace, "dropped") == {"pod was still pending": 1}
@@ -44,8 +44,8 @@ def test_openb_pods():
     assert column(trace, "gpu_types")["whole"] == "V100M16|V100M32"
     assert column(trace, "cpus_per_worker")["whole"] == 8
     assert column(trace, "mem_gib_per_worker")["whole"] == 16
-    assert trace.cluster_hint == read_cluster(NODES.encode(), "nodes")
-    assert [(p.count, p.vm.gpus, p.vm.gpu_type, p.vm.cpus, p.vm.mem_gib) for p in trace.cluster_hint.pools] == [
+    assert trace.cluster == read_cluster(NODES.encode(), "nodes")
+    assert [(p.count, p.vm.gpus, p.vm.gpu_type, p.vm.cpus, p.vm.mem_gib) for p in trace.cluster.cluster.pools] == [
         (1, 0, "", 32, 256),
         (2, 8, "V100M32", 96, 768),
     ]
@@ -58,7 +58,7 @@ def test_openb_running_pods_can_be_dropped():
 def test_openb_node_list_is_no_trace():
     with pytest.raises(InputError, match="node list, which describes machines"):
         read(NODES)
-    with pytest.raises(InputError, match="missing columns: sn, gpu, model"):
+    with pytest.raises(InputError, match="describes no cluster that is known"):
         read_cluster(PODS.encode(), "pods")
     with pytest.raises(InputError, match="row 1, column gpu"):
         read_cluster(NODES.replace(",0,", ",-1,").encode(), "nodes")
@@ -135,7 +135,7 @@ def test_swf():
     assert column(trace, "recorded_status")["8"] == "cancelled"
     assert trace.workload.meta["time_zero"] == "2017-06-01T00:00:00Z"
     assert any(text.startswith("Each processor counted as one GPU") for text in trace.assumptions)
-    assert [(p.count, p.vm.gpus) for p in trace.cluster_hint.pools] == [(4, 8)]
+    assert [(p.count, p.vm.gpus) for p in trace.cluster.cluster.pools] == [(4, 8)]
 
 
 def test_swf_processors_stand_for_gpus():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.defaults import default_cluster
+from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import FormatUnsure, ReadOptions, detect, preview, read_trace
 
 NATIVE = "job_id,submit_time_s,num_gpus,duration_s,vc\na,0,1,60,v\nb,5,16,70,w\n"
@@ -90,7 +90,7 @@ def read_quietly(content: bytes, **options) -> None:
     """Read; any result obeys the books and can be given a cluster; any failure is an InputError."""
     try:
         trace = read_trace(content, "t", ReadOptions(**options))
-        cluster = default_cluster(trace.workload)
+        cluster = scenario_of(trace, "t").cluster
     except InputError:
         return
     counts = trace.report.counts

@@ -66,7 +66,7 @@ def test_reasons_lines_and_hint():
     text = json.dumps(LOG, indent=1).splitlines()
     assert '"never"' in "".join(text[never.examples[0].line - 1 :][:5])
     # m1 and m3 from their highest GPU number, m2 two GPUs
-    assert [(p.vm.gpus, p.count) for p in trace.cluster_hint.pools] == [(2, 1), (3, 1), (8, 1)]
+    assert [(p.vm.gpus, p.count) for p in trace.cluster.cluster.pools] == [(2, 1), (3, 1), (8, 1)]
 
 
 def test_the_hour_that_happened_twice_is_flagged():

@@ -88,7 +88,7 @@ def test_swf_processors_are_gpus_or_cores():
     assert cpus.workload.workers.tolist() == [4]
     assert cpus.workload.columns()["mem_gib_per_worker"].tolist() == [2]
     assert "Each processor counted as one CPU core of a job without GPUs" in cpus.assumptions
-    assert cpus.cluster_hint.pools[0].vm == VmType(name="8-processor node", gpus=0, cpus=8)
+    assert cpus.cluster.cluster.pools[0].vm == VmType(name="8-processor node", gpus=0, cpus=8)
 
 
 @pytest.mark.parametrize(
