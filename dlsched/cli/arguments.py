@@ -10,7 +10,7 @@ from typing import NoReturn
 PLACEMENTS = ("pool", "best-fit", "pack", "spread")
 OVERSIZE = ("refuse", "drop", "cap")
 LIMITS = ("believe", "ignore", "kill")
-GROUPINGS = ("group", "user", "job_class", "gpus")
+GROUPINGS = ("group", "user", "partition", "job_class", "gpus")
 LOG_GROUPINGS = ("user", "group", "partition", "month", "job_class")
 
 

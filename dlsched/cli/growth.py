@@ -11,7 +11,7 @@ from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_js
 from dlsched.cli.goal import add_goal, goal_of
 from dlsched.cli.output import print_mind, print_table, printable
 from dlsched.cli.reading import loaded
-from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
+from dlsched.cli.study_command import add_flags, answer_to, complain, known_trust, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.growth import STUDY, GrowthSpec
 from dlsched.studies.growth.answer import Growth
@@ -50,7 +50,8 @@ def run(options: Namespace) -> int:
     own = {"steps": [read_step(text) for text in options.deliver]}
     spec = STUDY.read_spec(typed(options, GrowthSpec) | goal_of(options, scenario) | own)
     answer = answer_to(STUDY, spec, scenario, options)
-    caveats = caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary)
+    trust = known_trust(scenario, answer.policy, options)
+    caveats = caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary, trust)
     plain = {**answer.to_plain(), "caveats": plain_caveats(caveats)}
     tell(options, plain, lambda: _show(answer, caveats), lambda: rows_of(answer))
     found = violations(answer)

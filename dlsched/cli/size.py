@@ -10,7 +10,7 @@ from dlsched.cli.arguments import add_compute_options, add_file, add_json, add_k
 from dlsched.cli.goal import add_goal, goal_of
 from dlsched.cli.output import print_mind, print_table, printable
 from dlsched.cli.reading import loaded
-from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
+from dlsched.cli.study_command import add_flags, answer_to, complain, known_trust, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.sizing import STUDY, SizeSpec
 from dlsched.studies.sizing.answer import Sizing, one_more, reversals
@@ -57,7 +57,8 @@ def run(options: Namespace) -> int:
     types = [] if options.ranges is None else [_range(text) for text in options.ranges.split(",")]
     spec = STUDY.read_spec(typed(options, SizeSpec) | goal_of(options, scenario) | {"types": types})
     answer = answer_to(STUDY, spec, scenario, options)
-    caveats = caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary)
+    trust = known_trust(scenario, answer.policy, options)
+    caveats = caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary, trust)
     plain = {**answer.to_plain(), "caveats": plain_caveats(caveats)}
     tell(options, plain, lambda: _show(answer, caveats))
     found = violations(answer)

@@ -19,8 +19,10 @@ from pydantic.fields import FieldInfo
 from dlsched.cli.arguments import names, whole, whole_numbers
 from dlsched.cli.output import clear_line, print_json, printable, progress_line, write_csv
 from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
 from dlsched.runner.executor import open_pool
 from dlsched.studies.study import PlainAnswer, Study
+from dlsched.wording.caveats import Caveat
 
 if TYPE_CHECKING:
     from dlsched.store import Store
@@ -96,6 +98,14 @@ def complain(*texts: str) -> int:
     for text in told:
         print(f"dlsched: {printable(text)}", file=sys.stderr)
     return 1 if told else 0
+
+
+def known_trust(scenario: Scenario, policy: str, options: Namespace) -> Caveat | None:
+    """Return what a calibration in the store of ``--save`` says of a scenario; None without one."""
+    from dlsched.studies.calibration.stored import trust_in
+
+    with kept(options) as store:
+        return None if store is None else trust_in(store, scenario, policy)
 
 
 @contextmanager

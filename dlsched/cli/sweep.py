@@ -10,7 +10,7 @@ from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_fu
 from dlsched.cli.goal import futures_of
 from dlsched.cli.output import print_mind, print_table, printable, progress_line
 from dlsched.cli.reading import loaded
-from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
+from dlsched.cli.study_command import add_flags, complain, kept, known_trust, opened, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import told as told_change
@@ -107,7 +107,8 @@ def told(
 ) -> int:
     """Print the answer as the options say; return the exit status."""
     answer = swept.answer
-    caveats = caveats_of(scenario, map(find, answer.policies), resampled="days" in answer.futures.vary)
+    trust = known_trust(scenario, answer.policies[0], options)
+    caveats = caveats_of(scenario, map(find, answer.policies), trust=trust, resampled="days" in answer.futures.vary)
     more = {"computed": swept.computed, "stored": swept.stored, "caveats": plain_caveats(caveats)}
     tell(options, {**plain, **more}, lambda: _show(swept, caveats), rows)
     found = violations(swept.answer)

@@ -8,7 +8,9 @@ import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, duration_axis, framed, plain
 from dlsched.figures.palette import BLUE, ORANGE, Theme
-from dlsched.studies.calibration.answer import ADDED_S, GROUPING_WORDS, Calibration, ComparedGroup, PolicyFit
+from dlsched.studies.calibration.answer import Calibration, ComparedGroup, PolicyFit
+from dlsched.studies.calibration.measures import ADDED_S
+from dlsched.studies.calibration.record import GROUPING_WORDS
 from dlsched.studies.calibration.words import ROUGH, VERDICTS, off_by, verdict_of
 from dlsched.wording.formats import amount, duration, factor
 

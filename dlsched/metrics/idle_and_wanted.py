@@ -36,6 +36,10 @@ class QueueOverTime:
         """Seconds in which at least one job waits."""
         return float(np.diff(self.at_s)[self.waiting > 0].sum())
 
+    def seconds_between(self, from_s: float, to_s: float) -> Floats:
+        """Return how long each span between two instants is within a window, seconds, shape (n,)."""
+        return np.asarray(np.diff(np.clip(self.at_s, from_s, max(from_s, to_s))))
+
     @property
     def idle_wanted_share(self) -> float | None:
         """Mean share of the capacity that is idle and wanted, over the times with a queue; None without a queue."""

@@ -116,10 +116,10 @@ def plain_caveats(caveats: Iterable[Caveat]) -> list[dict[str, str]]:
 # ---- the caveats --------------------------------------------------------------------------------------
 
 _NOT_CALIBRATED = Caveat(
-    "not calibrated",
-    "This trace has recorded starts, but no policy was replayed against them: how close the simulation comes to your "
+    "not compared with the log yet",
+    "The log has recorded starts, but no policy was replayed against them: how close the simulation comes to your "
     "cluster is unknown.",
-    "Jobs",
+    "Jobs, Trust",
     kind="calibration",
 )
 

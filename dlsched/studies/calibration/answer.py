@@ -1,19 +1,16 @@
 """What replays of a recorded trace answer: recorded and replayed waits side by side, by policy and by group.
 
-Definitions, with r the recorded and p the replayed wait of a job, both from submission to the first start:
-
-- explained share = 1 - sum (r - p)^2 / sum (r - mean r)^2: R^2 of the replay as a prediction of the record, nothing
-  fitted; 0 is as good as the mean wait, below 0 is worse. Over groups: of the groups' means, weighted by jobs.
-- ratio of means = (mean p + 60 s) / (mean r + 60 s): a minute is added so that 2 s against 10 s is no difference.
-- typical factor = exp(mean |log((p + 60 s) / (r + 60 s))|) over jobs; the policy with the smallest is the nearest.
-- bias = mean (p - r), with a 95% interval from the days of submission: a ratio of sums over days, linearised.
+Nothing is fitted: each policy runs as it is. Jobs are judged once the record is complete and the replay warmed up, and
+split at their median submission: the first half decides which policy is the nearest, the second half how near it is.
+The measures are defined in :mod:`dlsched.studies.calibration.measures`. The bias of the mean wait, mean (p - r), has a
+95% interval from the days of submission: a ratio of sums over days, linearised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,25 +18,22 @@ from pydantic import Field
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import Answer, FrozenModel
-from dlsched.domain.units import DAY_S
-from dlsched.domain.workload import Floats, Texts, Workload
+from dlsched.domain.workload import Floats, Texts
 from dlsched.metrics.stats.intervals import Interval, mean_interval, ratio_draws
+from dlsched.studies.calibration.measures import ADDED_S, Measures, log_ratio, measures
+from dlsched.studies.calibration.record import (
+    AS_REPLAYED,
+    GROUPINGS,
+    ClosedLoop,
+    Grouping,
+    Mask,
+    RecordedTimes,
+    judged_jobs,
+)
 
-ADDED_S = 60.0
-"""Added to both waits before their ratio is taken; ours."""
 MOST_GROUPS = 100
 """Groups with the most jobs that stand by themselves; the rest are one."""
-OTHERS, NAMELESS = "(others)", "(no name)"
-NOT_ENDED = frozenset({"running", "pending", "suspended"})
-"""Recorded statuses, in small letters, whose recorded end is only that of the trace."""
-AS_REPLAYED = frozenset({"", "completed", "complete", "succeeded", "success", "finished", "done", "passed"})
-"""Recorded statuses, in small letters, of jobs that ended in the source as they end in a replay."""
-
-Grouping = Literal["group", "user", "job_class", "gpus"]
-GROUPINGS: tuple[Grouping, ...] = ("group", "user", "job_class", "gpus")
-GROUPING_WORDS: Mapping[str, str] = {"group": "group", "user": "user", "job_class": "class", "gpus": "GPUs"}
-
-Mask = NDArray[np.bool_]
+OTHERS = "(others)"
 
 
 class Moments(FrozenModel):
@@ -64,19 +58,23 @@ class ComparedTimes(FrozenModel):
 
 
 class ComparedGroup(FrozenModel):
-    """Jobs that belong together; ``jct`` None if none of them has a recorded end that counts."""
+    """Jobs that belong together, of both halves; ``second``: measures of those in the second half.
+
+    ``jct`` None if no job has a recorded end that counts, ``second`` if none is in the second half.
+    """
 
     name: str
     wait: ComparedTimes
     jct: ComparedTimes | None
+    second: Measures | None
 
 
 class PolicyFit(FrozenModel):
     """A policy's replay against the record, over the compared jobs.
 
-    ``explained`` None if the recorded waits do not differ, ``rank_correlation`` (Spearman) also where the replayed
-    ones do not. ``typical_factor`` is at least 1. ``not_started`` counts jobs with a recorded start that never start in
-    this replay.
+    ``first``, ``second``: measures of the halves; ``first`` is None if all jobs are submitted at one instant. Times,
+    bias and groups are of both halves. ``never_start`` counts judged jobs that never start in this replay.
+    ``idle_wanted``: mean share of the cluster that is idle while jobs that fit wait; None without a queue.
     """
 
     policy: str
@@ -84,11 +82,11 @@ class PolicyFit(FrozenModel):
     params: Mapping[str, Any]
     wait: ComparedTimes
     jct: ComparedTimes | None
-    explained: float | None
-    rank_correlation: float | None
+    first: Measures | None
+    second: Measures
     bias_s: Interval
-    typical_factor: float
-    not_started: int
+    never_start: int
+    idle_wanted: float | None
     groups: Mapping[str, tuple[ComparedGroup, ...]] = Field(description="By grouping; most jobs first, the rest last.")
     audit: tuple[str, ...] = ()
 
@@ -96,11 +94,13 @@ class PolicyFit(FrozenModel):
 class Calibration(Answer):
     """Replays of one scenario against its record.
 
-    ``recorded``: of ``jobs``, those with a recorded start at or after submission. ``compared``: of these, those that
-    start in every replay; every number but counts is over them, the same jobs for all policies. ``unlike_end`` counts
-    compared jobs that ended otherwise than by completing, by recorded status: a replay runs them as long as they ran.
-    ``default_by``: the grouping that tells best where the nearest replay is off. ``lead``: log factor of the next
-    nearest policy minus that of the nearest, paired by day; None with one policy.
+    ``recorded``: of ``jobs``, those with a recorded start at or after submission. ``judged``: of these, those submitted
+    after the record is complete (``complete_from_s``) and the first 5% of them. ``compared``: of these, those that
+    start in every replay; every measure is over them, the same jobs for all policies, in halves split at ``split_s``.
+    ``unlike_end`` counts compared jobs that ended otherwise than by completing, by recorded status: a replay runs them
+    as long as they ran. ``default_by``: the grouping that tells best where the nearest replay is off. ``nearest``: the
+    policy with the smallest mean factor over the first half; ``lead``: log factor of the next minus its own, paired by
+    day, None with one policy. ``idle_wanted``: as of a replay, of the record.
     """
 
     scenario: str
@@ -108,12 +108,17 @@ class Calibration(Answer):
     seed: int
     jobs: int
     recorded: int
+    judged: int
     compared: int
+    complete_from_s: float
+    split_s: float
     unlike_end: Mapping[str, int]
     default_by: Grouping
     replays: tuple[PolicyFit, ...] = Field(min_length=1)
     nearest: str
     lead: Interval | None
+    idle_wanted: float | None
+    closed_loop: ClosedLoop | None
 
     def of(self, policy: str) -> PolicyFit:
         """Return the replay of a policy; KeyError where there is none."""
@@ -127,24 +132,14 @@ class Calibration(Answer):
         """The replay that is nearest to the record."""
         return self.of(self.nearest)
 
+    def chosen(self, policy: str) -> PolicyFit:
+        """Return the replay of a policy, the nearest where that one was not replayed."""
+        return next((replay for replay in self.replays if replay.policy == policy), self.best)
+
     @property
     def groupings(self) -> tuple[str, ...]:
         """The groupings there are."""
         return tuple(self.replays[0].groups)
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedTimes:
-    """What the source says of each job, shape (jobs,); NaN where it says nothing that can be compared.
-
-    ``day``: number of the day of submission from the start of the trace. ``groupings``: names of each job's group.
-    """
-
-    wait_s: Floats
-    jct_s: Floats
-    status: Texts
-    day: NDArray[np.int64]
-    groupings: Mapping[Grouping, Texts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,110 +152,95 @@ class ReplayedTimes:
     wait_s: Floats
     jct_s: Floats
     audit: tuple[str, ...] = ()
-
-
-def has_same_record(one: Workload, other: Workload) -> bool:
-    """Whether two workloads are the same recorded jobs, whatever was filled in since."""
-    return len(one) == len(other) and all(
-        np.array_equal(getattr(one, name), getattr(other, name), equal_nan=name != "job_id")
-        for name in ("job_id", "submit_s", "work", "gpus", "recorded_start_s")
-    )
-
-
-def record_of(jobs: Workload) -> RecordedTimes:
-    """Return what the source says of the jobs; InputError where no job has a recorded start."""
-    start_s = jobs.recorded_start_s
-    if start_s is None or not jobs.has_recorded_starts:
-        why = f"none of {len(jobs):,} jobs has a recorded start at or after its submission: nothing to compare with"
-        raise InputError(
-            "calibration", why, "Load a trace with start times, such as Philly, Helios, openb, SWF or sacct"
-        )
-    nothing = np.full(len(jobs), np.nan)
-    end_s = nothing if jobs.recorded_end_s is None else jobs.recorded_end_s
-    words = [""] * len(jobs) if jobs.recorded_status is None else jobs.recorded_status.tolist()
-    status = np.array([word.strip().lower() for word in words], dtype=object)  # tables of one's own: in any case
-    columns: dict[Grouping, Texts | None] = {"group": jobs.group, "user": jobs.user, "job_class": jobs.job_class}
-    named = {by: np.where(names == "", NAMELESS, names) for by, names in columns.items() if names is not None}
-    ended = (end_s >= start_s) & ~np.isin(status.astype(str), list(NOT_ENDED))
-    return RecordedTimes(
-        wait_s=np.where(start_s >= jobs.submit_s, start_s - jobs.submit_s, np.nan),
-        jct_s=np.where(ended, end_s - jobs.submit_s, np.nan),
-        status=status,
-        day=np.floor(jobs.submit_s / DAY_S).astype(np.int64),
-        groupings={**named, "gpus": gpu_classes(jobs.gpus)},
-    )
-
-
-def gpu_classes(gpus: Floats) -> Texts:
-    """Return the class of each job by the GPUs of the whole job."""
-    names = ("no GPU", "part of a GPU", "1 GPU", "2 to 4 GPUs", "5 to 8 GPUs", "9 to 16 GPUs", "over 16 GPUs")
-    place = np.select([gpus <= 0, gpus < 1, gpus <= 1, gpus <= 4, gpus <= 8, gpus <= 16], [0, 1, 2, 3, 4, 5], 6)
-    classes: Texts = np.array(names, dtype=object)[place]
-    return classes
+    idle_wanted: float | None = None
 
 
 def calibrate(
     record: RecordedTimes, replays: Sequence[ReplayedTimes], *, scenario: str = "", scenario_name: str = "",
-    seed: int = 0,
+    seed: int = 0, idle_wanted: float | None = None, loop: ClosedLoop | None = None,
 ) -> Calibration:  # fmt: skip
-    """Return how near each replay comes to the record.
+    """Return how near each replay comes to the record; ``idle_wanted`` and ``loop`` of the record.
 
     Raises
     ------
     InputError
-        If no job with a recorded start starts in every replay.
+        If no judged job starts in every replay.
     """
-    has_start = np.isfinite(record.wait_s)
-    compared = has_start & np.logical_and.reduce([np.isfinite(replay.wait_s) for replay in replays])
+    judged = judged_jobs(record)
+    compared = judged & np.logical_and.reduce([np.isfinite(replay.wait_s) for replay in replays])
     if not compared.any():
         raise InputError(
             "calibration",
-            f"none of {int(has_start.sum()):,} jobs with a recorded start starts under every policy",
+            f"none of {int(judged.sum()):,} jobs with a recorded start starts under every policy",
             "Choose other policies, or describe the cluster on which the trace was recorded",
         )
+    split_s = float(np.median(record.submit_s[compared]))
+    second = compared & (record.submit_s >= split_s)
+    learned = compared & ~second if (compared & ~second).any() else compared
     groups = {by: largest_groups(names[compared]) for by, names in record.groupings.items()}
-    off = [log_ratio(record.wait_s[compared], replay.wait_s[compared]) for replay in replays]
-    typical = [round(float(np.exp(np.abs(logs).mean())), 9) for logs in off]
-    nearest, *others = sorted(range(len(replays)), key=lambda place: (typical[place], place))
-    lead = mean_by_day(np.abs(off[others[0]]) - np.abs(off[nearest]), record.day[compared]) if others else None
+    off = [np.abs(log_ratio(record.wait_s[learned], replay.wait_s[learned])) for replay in replays]
+    mean_factor = [round(float(np.exp(logs.mean())), 9) for logs in off]
+    nearest, *others = sorted(range(len(replays)), key=lambda place: (mean_factor[place], place))
+    lead = mean_by_day(off[others[0]] - off[nearest], record.day[learned]) if others else None
     status, counts = np.unique(record.status[compared].astype(str), return_counts=True)
     return Calibration(
         scenario=scenario,
         scenario_name=scenario_name,
         seed=seed,
         jobs=len(record.wait_s),
-        recorded=int(has_start.sum()),
+        recorded=int(np.isfinite(record.wait_s).sum()),
+        judged=int(judged.sum()),
         compared=int(compared.sum()),
+        complete_from_s=record.complete_from_s,
+        split_s=split_s,
         unlike_end={
             str(name): int(count) for name, count in zip(status, counts, strict=True) if name not in AS_REPLAYED
         },
-        default_by=most_telling(off[nearest], groups),
-        replays=tuple(_fit(record, replay, compared, groups) for replay in replays),
+        default_by=most_telling(log_ratio(record.wait_s[compared], replays[nearest].wait_s[compared]), groups),
+        replays=tuple(_fit(record, replay, judged, compared, split_s, groups) for replay in replays),
         nearest=replays[nearest].policy,
         lead=lead,
+        idle_wanted=idle_wanted,
+        closed_loop=loop,
     )
 
 
-def _fit(record: RecordedTimes, replay: ReplayedTimes, compared: Mask, groups: Mapping[Grouping, Texts]) -> PolicyFit:
+def _fit(
+    record: RecordedTimes,
+    replay: ReplayedTimes,
+    judged: Mask,
+    compared: Mask,
+    split_s: float,
+    groups: Mapping[Grouping, Texts],
+) -> PolicyFit:
     """Return a replay against the record over the compared jobs; ``groups`` their names by grouping."""
     recorded, replayed = record.wait_s[compared], replay.wait_s[compared]
     recorded_jct, replayed_jct = record.jct_s[compared], replay.jct_s[compared]
+    is_second = record.submit_s[compared] >= split_s
+    stuck = judged & ~np.isfinite(replay.wait_s)
+
+    def of(rows: Mask, never_start: int = 0) -> Measures | None:
+        return measures(recorded[rows], replayed[rows], never_start)
 
     def group(name: str, rows: Mask) -> ComparedGroup:
         jct = _known_times(recorded_jct[rows], replayed_jct[rows])
-        return ComparedGroup(name=name, wait=_times(recorded[rows], replayed[rows]), jct=jct)
+        return ComparedGroup(
+            name=name, wait=_times(recorded[rows], replayed[rows]), jct=jct, second=of(rows & is_second)
+        )
 
+    second = of(is_second, int((stuck & (record.submit_s >= split_s)).sum()))
+    assert second is not None  # no more than half is below the median
     return PolicyFit(
         policy=replay.policy,
         label=replay.label,
         params=dict(replay.params),
         wait=_times(recorded, replayed),
         jct=_known_times(recorded_jct, replayed_jct),
-        explained=explained_share(recorded, replayed),
-        rank_correlation=rank_correlation(recorded, replayed),
+        first=of(~is_second, int((stuck & (record.submit_s < split_s)).sum())),
+        second=second,
         bias_s=mean_by_day(replayed - recorded, record.day[compared]),
-        typical_factor=float(np.exp(np.abs(log_ratio(recorded, replayed)).mean())),
-        not_started=int((np.isfinite(record.wait_s) & ~np.isfinite(replay.wait_s)).sum()),
+        never_start=int(stuck.sum()),
+        idle_wanted=replay.idle_wanted,
         groups={by: tuple(group(name, names == name) for name in ordered_names(names)) for by, names in groups.items()},
         audit=replay.audit,
     )
@@ -281,44 +261,6 @@ def _moments(values: Floats) -> Moments:
 
 
 # ---- statistics ------------------------------------------------------------------------------------
-
-
-def explained_share(recorded: Floats, replayed: Floats, weight: Floats | None = None) -> float | None:
-    """Return R^2 of ``replayed``, unfitted, as a prediction of ``recorded``, shapes (n,); None if that is 0 / 0.
-
-    1 - sum w (r - p)^2 / sum w (r - mean r)^2, the mean weighted too. At most 1; below 0 the mean predicts better.
-    """
-    weight = np.ones(len(recorded)) if weight is None else weight
-    mean = float(np.average(recorded, weights=weight))
-    spread = float(weight @ (recorded - mean) ** 2)
-    if spread <= 1e-12 * float(weight @ recorded**2):
-        return None
-    return 1 - float(weight @ (recorded - replayed) ** 2) / spread
-
-
-def explained_of_groups(groups: Sequence[ComparedGroup]) -> float | None:
-    """Return the explained share of the groups' mean waits, weighted by jobs; None if they do not differ."""
-    recorded, replayed, jobs = (
-        np.array(values, dtype=float)
-        for values in zip(*[(g.wait.recorded.mean_s, g.wait.replayed.mean_s, g.wait.jobs) for g in groups], strict=True)
-    )
-    return explained_share(recorded, replayed, jobs)
-
-
-def rank_correlation(recorded: Floats, replayed: Floats) -> float | None:
-    """Return Spearman's rank correlation, ties at their mean rank; None if one side has no two values."""
-    import pandas as pd  # slow to import, rarely needed
-
-    if not np.ptp(recorded) or not np.ptp(replayed):
-        return None
-    first, second = (pd.Series(values).rank().to_numpy(float) for values in (recorded, replayed))
-    return float(np.corrcoef(first, second)[0, 1])
-
-
-def log_ratio(recorded: Floats, replayed: Floats) -> Floats:
-    """Return log((replayed + 60 s) / (recorded + 60 s)), shape (n,)."""
-    ratio: Floats = np.log((replayed + ADDED_S) / (recorded + ADDED_S))
-    return ratio
 
 
 def mean_by_day(values: Floats, day: NDArray[np.int64]) -> Interval:

@@ -10,19 +10,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Texts
 from dlsched.policies import registry
 from dlsched.store.record import CellStore
-from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate, record_of
+from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate
+from dlsched.studies.calibration.idle import idle_of_record, idle_wanted_share
+from dlsched.studies.calibration.record import closed_loop, record_of
 from dlsched.studies.calibration.spec import CalibrationSpec
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, Run, resolve_policy, simulate
 from dlsched.studies.study import require_scenario
+from dlsched.wording.formats import share
 
 USUAL = ("fifo", "fifo-skip", "easy-backfill", "sjf", "priority")
 """Rules that schedulers of shared clusters are close to; those whose needs are met are replayed when none is named."""
+MOST_IDLE_WANTED = 0.9
+"""Where more of the cluster than this is idle while jobs that fit wait, most jobs are missing from the file; ours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,21 +87,31 @@ def run_calibration(
     Raises
     ------
     InputError
-        Another scenario than the question names, no recorded start, a policy that cannot run the jobs, or jobs that
-        can never fit when the option oversize is "refuse".
+        Another scenario than the question names, no recorded start, a sample of jobs instead of a log, a policy that
+        cannot run the jobs, or jobs that can never fit when the option oversize is "refuse".
     """
     check(spec, scenario)
+    jobs = scenario.workload
+    idle = idle_of_record(jobs, scenario.cluster)
+    if idle is not None and idle > MOST_IDLE_WANTED:
+        raise InputError(
+            "calibration",
+            f"{share(idle)} of the cluster stood idle while recorded jobs that fit waited: the file is a sample of the "
+            "jobs, not the whole log, so that a replay says nothing about waits",
+            "Export all jobs of all users, such as sacct -a, or describe the cluster on which they ran",
+        )
     tasks = [ReplayTask(scenario, policy, spec.params.get(policy, {}), spec.seed) for policy in spec.policies]
     replays = run_all(tasks, replayed, executor, progress, noun="replay")
     return calibrate(
-        record_of(scenario.workload), replays, scenario=spec.scenario, scenario_name=scenario.name, seed=spec.seed
-    )
+        record_of(jobs), replays, scenario=spec.scenario, scenario_name=scenario.name, seed=spec.seed,
+        idle_wanted=idle, loop=closed_loop(jobs),
+    )  # fmt: skip
 
 
 def replayed(task: ReplayTask, progress: Progress | None = None) -> ReplayedTimes:
     """Run one policy and return its waits in the order of the scenario's jobs; NaN for jobs that were left out."""
     run = simulate(task.scenario, task.policy, task.params, task.seed, progress)
-    ids = task.scenario.workload.job_id
+    ids, start_s, left_s = task.scenario.workload.job_id, run.jobs["first_start_s"], run.jobs["left_s"]
     return ReplayedTimes(
         policy=run.policy,
         label=registry.find(run.policy).label,
@@ -103,6 +119,12 @@ def replayed(task: ReplayTask, progress: Progress | None = None) -> ReplayedTime
         wait_s=_in_order(run, "wait_s", ids),
         jct_s=_in_order(run, "jct_s", ids),
         audit=tuple(run.audit()),
+        idle_wanted=idle_wanted_share(
+            run.prepared.scenario.workload,
+            run.prepared.scenario.cluster,
+            start_s.to_numpy(float),
+            left_s.to_numpy(float),
+        ),
     )
 
 

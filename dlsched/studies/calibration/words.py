@@ -1,34 +1,34 @@
-"""How far to trust a what-if, in words: verdicts by group, the sentence, the chip, and the rows of tables.
+"""How far to trust a what-if, in words: the grade, verdicts by group, the sentence, the caveat and what was used.
 
-The thresholds are ours: a group's mean wait within 1.25x is close, within 2x roughly right, beyond that off; of fewer
-than 20 jobs nothing is said.
+The thresholds of groups are ours: a group's mean wait within 1.25x is close, within 2x roughly right, beyond that off;
+of fewer than 20 jobs nothing is said.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from dlsched.policies.registry import spoken
-from dlsched.studies.calibration.answer import (
-    GROUPING_WORDS,
-    Calibration,
-    ComparedGroup,
-    ComparedTimes,
-    Moments,
-    PolicyFit,
-    explained_of_groups,
+from dlsched.studies.calibration.answer import Calibration, ComparedGroup, PolicyFit
+from dlsched.studies.calibration.measures import (
+    FEWEST_JOBS,
+    LARGEST_FACTOR,
+    LEAST_EXPLAINED,
+    LEAST_RANKS,
+    LONG_WAIT_S,
+    Grade,
 )
+from dlsched.studies.calibration.record import GROUPING_WORDS
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
 from dlsched.wording.caveats import Caveat
-from dlsched.wording.formats import MISSING, amount, capital, decimal, duration, factor, listed, share, show_interval
+from dlsched.wording.formats import MISSING, amount, capital, decimal, duration, factor, listed, share
 
 CLOSE, ROUGH = 1.25, 2.0
-FEWEST_JOBS = 20
-MOSTLY = 0.5
-"""A replay that explains at least this share of the waits is a mild caveat; ours."""
+LEAST_WITHHELD = 0.05
+"""From this difference on, capacity that the record left idle explains why a replay is off; ours."""
 
 Verdict = Literal["close", "rough", "off", "few"]
 VERDICTS: Mapping[Verdict, str] = {
@@ -42,29 +42,19 @@ THRESHOLDS = (
     f"“{VERDICTS['close']}”, within {ROUGH:g}x = “{VERDICTS['rough']}”, beyond = “{VERDICTS['off']}”; under "
     f"{FEWEST_JOBS} jobs = “{VERDICTS['few']}”. These thresholds are ours."
 )
-ASSUMPTIONS = (
-    Premise(
-        "the recorded scheduling policy is unknown",
-        "The nearest policy is only the nearest of those replayed; quotas, holds and priorities are missing from the "
-        "trace.",
-        "Jobs",
-    ),
-    Premise(
-        "the cluster starts empty",
-        "Jobs already running when the recording began are missing: early waits come out too short.",
-        "Jobs",
-    ),
-    Premise(
-        "jobs run as long as recorded",
-        "Jobs that failed or were cancelled take their recorded time; those without a recorded start may run.",
-        "Jobs",
-    ),
-    Premise(
-        "days are independent",
-        "The interval of the bias treats each day as one observation; a queue that lasts for days makes it too narrow.",
-        "Jobs",
-    ),
+GRADES = (
+    f"A policy *replays the log* with R² of at least {LEAST_EXPLAINED:g} and a typical factor of at most "
+    f"{LARGEST_FACTOR:g} on the second half, and *ranks only* with a rank correlation of at least {LEAST_RANKS:g}; "
+    "otherwise it *does not replay the log*. Nothing is fitted: each policy runs as it is."
 )
+MEANS: Mapping[Grade, str] = {
+    "replays": "Numbers about waits can be used.",
+    "ranks": "Use the direction of a change and the order of groups, not its size.",
+    "fails": "Numbers about waits cannot be used. Likely causes: limits per user or group, hours in which jobs may not "
+    "start, outages, or jobs that are missing from the log.",
+    "no-waits": "The log neither confirms nor contradicts the simulation.",
+    "few": "A longer log says more.",
+}
 
 
 def off_by(ratio: float) -> float:
@@ -81,17 +71,49 @@ def verdict_of(group: ComparedGroup) -> Verdict:
 
 
 def explained_words(explained: float | None) -> str:
-    """Return the explained share as a card shows it: 82%, none, –."""
+    """Return R² as a table shows it: 82%, none, –."""
     if explained is None:
         return MISSING
     return share(explained) if explained > 0 else "none"
 
 
-def replay_explains(explained: float | None, waits: str = "waits") -> str:
-    """Return "replay explains 82% of waits"."""
-    if explained is None:
-        return "recorded waits do not vary: replay explains nothing"
-    return f"replay explains {explained_words(explained)} of {'' if explained > 0 else 'the '}{waits}"
+def correlation_words(value: float | None) -> str:
+    """Return a rank correlation: 0.89, –."""
+    return MISSING if value is None else decimal(value, 2)
+
+
+def times_words(value: float) -> str:
+    """Return a factor to two decimals, as differences near 1 matter: 1.14x, 12.3x."""
+    return f"{decimal(value, 2)}x" if value < 10 else factor(value)
+
+
+def grade_words(answer: Calibration, replay: PolicyFit) -> str:
+    """Return "replays the log: typical factor 1.14x, rank correlation 0.89 on the second half (n = 5,519, FIFO)"."""
+    second, name = replay.second, spoken(replay.label)
+    on = f"on the second half (n = {second.jobs:,}, {name})"
+    factor_text = f"typical factor {times_words(second.typical_factor)}"
+    ranks_text = f"rank correlation {correlation_words(second.rank_correlation)}"
+    match second.grade:
+        case "replays":
+            return f"replays the log: {factor_text}, {ranks_text} {on}"
+        case "ranks":
+            return f"ranks only: {ranks_text}, {factor_text} {on}"
+        case "few":
+            return f"too few jobs to compare with the log {on}"
+        case "no-waits" if second.recorded_long_waits:
+            return f"all recorded waits are equal: nothing to compare {on}"
+        case "no-waits":
+            return f"no waits to compare: none over {duration(LONG_WAIT_S)} in the log {on}"
+    if is_withheld(answer, replay):
+        idle, left = share(answer.idle_wanted), share(replay.idle_wanted)
+        return f"does not replay the log: {idle} of the cluster idle while jobs that fit waited, {left} under {name}"
+    return f"does not replay the log: {factor_text}, {ranks_text} {on}"
+
+
+def is_withheld(answer: Calibration, replay: PolicyFit) -> bool:
+    """Whether the record left more of the cluster idle while jobs that fit waited than the policy would."""
+    recorded, replayed = answer.idle_wanted, replay.idle_wanted
+    return recorded is not None and recorded - (replayed or 0.0) >= LEAST_WITHHELD
 
 
 def worst_groups(replay: PolicyFit, by: str) -> list[ComparedGroup]:
@@ -101,10 +123,9 @@ def worst_groups(replay: PolicyFit, by: str) -> list[ComparedGroup]:
 
 
 def sentence(answer: Calibration, policy: str = "", by: str = "") -> str:
-    """Return "Replay explains 82% of waits under FIFO, the nearest of 4 policies; group vc7 is off by 3x: …"."""
+    """Return "Replays the log: typical factor 1.14x, … (n = 5,519, FIFO), the nearest of 4 policies; group vc7 …"."""
     replay, by = answer.of(policy or answer.nearest), by or answer.default_by
-    where = f"under {spoken(replay.label)}{_rank_words(answer, replay)}"
-    return f"{capital(replay_explains(replay.explained))} {where}; {group_words(replay, by)}."
+    return f"{capital(grade_words(answer, replay))}{_rank_words(answer, replay)}; {group_words(replay, by)}."
 
 
 def _rank_words(answer: Calibration, replay: PolicyFit) -> str:
@@ -133,22 +154,82 @@ def group_words(replay: PolicyFit, by: str) -> str:
     return f"{first} {off}{more}: trust {'their' if len(bad) > 1 or by == 'gpus' else 'its'} what-ifs less"
 
 
-def trust_caveat(answer: Calibration, *, stale: bool = False, of: str = "") -> Caveat:
-    """Return what stands beside every headline about the scenario; ``of``: an earlier version that was replayed."""
-    replay = answer.best
-    nearest = f"{spoken(replay.label)} comes closest to {amount(answer.compared, 'recorded start')}"
-    off = f"typically off by {factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}"
-    why = f"{nearest}: {off}."
+def trust_caveat(answer: Calibration, policy: str = "", *, stale: bool = False, of: str = "") -> Caveat:
+    """Return what stands beside every headline about the scenario.
+
+    ``policy``: that of today, or the baseline of a comparison; the nearest speaks where that one was not replayed.
+    ``of``: an earlier version that was replayed.
+    """
+    replay = answer.chosen(policy)
+    grade = replay.second.grade
+    why = f"{MEANS[grade]} {capital(spoken(replay.label))} as it is, nothing fitted: "
+    why += f"{group_words(replay, answer.default_by)}."
+    why += f" {withheld_words(answer, replay)}" if is_withheld(answer, replay) else ""
     why += f" Replayed on {of}, which has the same jobs." if of else ""
-    explained = replay.explained
-    short = "recorded waits do not vary: not calibrated"
     return Caveat(
-        short if explained is None else replay_explains(explained, "recorded waits"),
+        grade_words(answer, replay),
         why + (" Computed with an earlier version." if stale else ""),
-        "Jobs",
+        "Jobs, Trust",
         kind="calibration",
-        is_bad=explained is not None and explained <= 0,
-        is_mild=explained is not None and explained >= MOSTLY,
+        is_bad=grade == "fails",
+        is_mild=grade == "replays",
+    )
+
+
+def withheld_words(answer: Calibration, replay: PolicyFit) -> str:
+    """Return what stood idle in the record and what the policy would leave idle; "" without a queue in the record."""
+    if answer.idle_wanted is None:
+        return ""
+    text = f"While jobs that fit waited, {share(answer.idle_wanted)} of the cluster was idle in the log"
+    if replay.idle_wanted is not None:
+        text += f"; {spoken(replay.label)} would leave {share(replay.idle_wanted)} idle"
+    cause = " Either the cluster was smaller, or something that is not in the log holds jobs back."
+    return f"{text}.{cause if is_withheld(answer, replay) else ''}"
+
+
+def reaction_words(answer: Calibration) -> str:
+    """Return how users react to ends of their jobs, which replays leave out; "" where the log does not say."""
+    loop = answer.closed_loop
+    if loop is None:
+        return ""
+    return (
+        f"{share(loop.share)} of submissions come within 10 s of an end of the same user ({share(loop.expected)} "
+        f"expected by chance); 90% of them find at most {loop.most_at_once:,.0f} jobs of that user in the system."
+    )
+
+
+def assumptions_of(answer: Calibration) -> tuple[Premise, ...]:
+    """Return what a comparison of replays with a record assumes."""
+    reacts = reaction_words(answer)
+    return (
+        Premise(
+            "the recorded scheduling policy is unknown",
+            "The nearest policy is only the nearest of those replayed; quotas, holds and priorities are missing from "
+            "the trace.",
+            "Jobs",
+        ),
+        Premise(
+            "early jobs are not judged",
+            "Jobs submitted before the first recorded end, and the first 5% after it, are replayed but not compared: "
+            "jobs already running when the recording began may be missing.",
+            "Jobs",
+        ),
+        Premise(
+            "jobs run as long as recorded",
+            "Jobs that failed or were cancelled take their recorded time; those without a recorded start may run.",
+            "Jobs",
+        ),
+        Premise(
+            "users do not react",
+            f"A replay submits every job when it was submitted, even if the one before it ends later. {reacts}".strip(),
+            "Jobs",
+        ),
+        Premise(
+            "days are independent",
+            "The interval of the bias treats each day as one observation; a queue that lasts for days makes it too "
+            "narrow.",
+            "Jobs",
+        ),
     )
 
 
@@ -157,72 +238,14 @@ def counted(answer: Calibration) -> str:
     parts = [f"{answer.compared:,} of {amount(answer.jobs, 'job')} compared"]
     if without := answer.jobs - answer.recorded:
         parts.append(f"{without:,} without a recorded start")
-    if lost := answer.recorded - answer.compared:
-        stuck = [f"{one.not_started:,} under {spoken(one.label)}" for one in answer.replays if one.not_started]
+    if early := answer.recorded - answer.judged:
+        parts.append(f"{early:,} too early to judge")
+    if lost := answer.judged - answer.compared:
+        stuck = [f"{one.never_start:,} under {spoken(one.label)}" for one in answer.replays if one.never_start]
         parts.append(f"{lost:,} did not start in every replay ({listed(stuck)})")
     if answer.unlike_end:
         parts.append("of those compared " + listed([f"{n:,} {name:.20}" for name, n in answer.unlike_end.items()]))
     return "; ".join(parts) + "."
-
-
-def bias_words(replay: PolicyFit) -> str:
-    """Return the bias of the mean wait with its interval, or with the number of jobs where there is none."""
-    bias = replay.bias_s
-    text = show_interval("duration", bias.mean, bias.half_width, signed=True)
-    return text if bias.half_width is not None else f"{text} ({amount(replay.wait.jobs, 'job')} of 1 day)"
-
-
-def rows_of(answer: Calibration) -> list[dict[str, Any]]:
-    """Return every policy, grouping and group as rows of a table, seconds; each policy first over all jobs."""
-    rows = []
-    for replay in answer.replays:
-        rows.append(_row(replay, "all", "all jobs", replay.wait, replay.jct, ""))
-        for by, groups in replay.groups.items():
-            for group in groups:
-                words = VERDICTS[verdict_of(group)]
-                rows.append(_row(replay, by, group.name, group.wait, group.jct, words))
-    return rows
-
-
-def _row(
-    replay: PolicyFit, by: str, name: str, wait: ComparedTimes, jct: ComparedTimes | None, verdict: str
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"policy": replay.label, "by": by, "group": name, "jobs": wait.jobs}
-    row |= _columns("wait", wait.recorded, wait.replayed) | {"wait ratio": wait.ratio}
-    row["jobs with end"] = 0 if jct is None else jct.jobs
-    row |= _columns("JCT", None, None) if jct is None else _columns("JCT", jct.recorded, jct.replayed)
-    return row | {"JCT ratio": None if jct is None else jct.ratio, "verdict": verdict}
-
-
-def _columns(what: str, recorded: Moments | None, replayed: Moments | None) -> dict[str, float | None]:
-    columns: dict[str, float | None] = {}
-    for side, moments in (("recorded", recorded), ("replayed", replayed)):
-        for name in ("mean", "median", "p95"):
-            columns[f"{what} {name} {side}, s"] = None if moments is None else getattr(moments, f"{name}_s")
-    return columns
-
-
-def policy_rows(answer: Calibration) -> list[tuple[str, ...]]:
-    """Return one line a policy for people, the nearest first."""
-    ordered: Sequence[PolicyFit] = sorted(answer.replays, key=lambda replay: replay.typical_factor)
-    return [
-        (
-            replay.label,
-            factor(replay.typical_factor),
-            explained_words(replay.explained),
-            MISSING if replay.rank_correlation is None else decimal(replay.rank_correlation, 2),
-            bias_words(replay),
-            duration(replay.wait.replayed.mean_s),
-            duration(replay.wait.recorded.mean_s),
-        )
-        for replay in ordered
-    ]
-
-
-POLICY_HEADER = (
-    "policy", "typical factor", "waits explained", "rank correlation", "bias of the wait", "wait, replayed",
-    "wait, recorded",
-)  # fmt: skip
 
 
 def cautions_of(answer: Calibration, *, default_cluster: bool, stale: bool) -> list[Caution]:
@@ -234,38 +257,20 @@ def cautions_of(answer: Calibration, *, default_cluster: bool, stale: bool) -> l
     return [*cautions, *origin_cautions("", stale=stale, elsewhere=False)]
 
 
-def cards_of(replay: PolicyFit, by: str) -> list[tuple[str, str, str]]:
-    """Return four cards of a replay: label, value, help."""
-    word = GROUPING_WORDS[by]
+def cards_of(replay: PolicyFit) -> list[tuple[str, str, str]]:
+    """Return four cards of a replay on the second half: label, value, help."""
+    second = replay.second
+    long = "none" if second.within_2x_of_long is None else share(second.within_2x_of_long)
     return [
-        ("Waits explained", explained_words(replay.explained),
-         "Share of the variance of recorded waits over jobs that the replayed waits explain (R², nothing fitted). "
-         "None: the mean wait would predict them as well."),
-        ("Explained across groups", explained_words(explained_of_groups(replay.groups[by])),
-         f"The same for the mean waits by {word}, weighted by jobs."),
-        ("Typical job off by", factor(replay.typical_factor),
-         "Geometric mean over jobs of replayed over recorded wait, or the inverse if larger; a minute is added to "
-         "both."),
-        ("Bias, mean wait", bias_words(replay),
-         "Replayed minus recorded mean wait over jobs, with a 95% interval that treats days as independent."),
+        ("Typical factor", times_words(second.typical_factor),
+         "Median over jobs of replayed over recorded wait, or the inverse if larger, on the second half; a minute is "
+         "added to both."),
+        ("Rank correlation", correlation_words(second.rank_correlation),
+         "Spearman's correlation of recorded and replayed waits on the second half: 1 = the same order, 0 = none."),
+        ("Waits within 2x", share(second.within_2x),
+         f"Share of jobs of the second half; of the {second.long_waits:,} that wait over {duration(LONG_WAIT_S)} in "
+         f"the log or in the replay: {long}."),
+        ("Mean wait, replayed / recorded", times_words(second.mean_ratio),
+         f"Bias of the mean wait on the second half, a minute added to both. p95 wait: recorded "
+         f"{duration(second.recorded_p95_s)}, replayed {duration(second.replayed_p95_s)}."),
     ]  # fmt: skip
-
-
-GROUP_HEADER = ("jobs", "what-ifs", "ratio", "recorded", "replayed", "JCT ratio")
-"""Columns of `group_rows` after that with the group's name."""
-
-
-def group_rows(replay: PolicyFit, by: str) -> list[tuple[object, ...]]:
-    """Return a line for each group: name, jobs, verdict, ratio of mean waits, both of them, ratio of mean JCTs."""
-    return [
-        (
-            group.name,
-            group.wait.jobs,
-            VERDICTS[verdict_of(group)],
-            factor(group.wait.ratio),
-            duration(group.wait.recorded.mean_s),
-            duration(group.wait.replayed.mean_s),
-            MISSING if group.jct is None else factor(group.jct.ratio),
-        )
-        for group in replay.groups[by]
-    ]

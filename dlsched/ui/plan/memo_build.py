@@ -76,7 +76,7 @@ def _memo(
 ) -> Memo:
     """Return the memo of options; winners and cautions are looked for once it is sure that there is one."""
     today = price_lists.today()
-    caveats = memo_caveats(scenario, options, known_trust(scenario))
+    caveats = memo_caveats(scenario, options, known_trust(scenario, options[0].policy))
     # Refuses before anything large is loaded.
     plain = build(options, made_on=today, basis=basis, rents=scenario.cluster.free_slots, caveats=caveats, sizes=sizes)
     return build(

@@ -114,7 +114,9 @@ def caveats(shown: Shown[SizeSpec, Sizing] | Shown[GrowthSpec, Growth], scenario
     if shown.elsewhere:
         return ()
     answer = shown.answer
-    return caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary, trust.known_trust(scenario))
+    return caveats_of_goal(
+        scenario, answer.policy, answer.rule, answer.futures.vary, trust.known_trust(scenario, answer.policy)
+    )
 
 
 # ---- how long it takes -------------------------------------------------------------------------------

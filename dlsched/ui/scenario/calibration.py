@@ -12,35 +12,50 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures.calibration import wait_by_group
 from dlsched.policies.registry import find
 from dlsched.studies.calibration import CalibrationSpec, check, default_policies, offered_policies, read_spec
-from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, PolicyFit
-from dlsched.studies.calibration.words import (
-    ASSUMPTIONS,
+from dlsched.studies.calibration.answer import Calibration, PolicyFit
+from dlsched.studies.calibration.record import GROUPING_WORDS
+from dlsched.studies.calibration.tables import (
     GROUP_HEADER,
+    INPUTS_HEADER,
+    MEASURE_HEADER,
     POLICY_HEADER,
+    bias_words,
+    group_rows,
+    inputs_of,
+    measure_rows,
+    policy_rows,
+    rows_of,
+)
+from dlsched.studies.calibration.words import (
+    GRADES,
+    MEANS,
     THRESHOLDS,
+    assumptions_of,
     cards_of,
     cautions_of,
     counted,
-    group_rows,
-    policy_rows,
-    rows_of,
+    reaction_words,
     sentence,
+    withheld_words,
 )
 from dlsched.studies.estimate import estimate_run
 from dlsched.ui.answers import Shown
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
-from dlsched.ui.frame.text import safe
+from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario.trust import CALIBRATIONS
 from dlsched.wording.assumptions import Premise
-from dlsched.wording.formats import about_seconds, amount
+from dlsched.wording.formats import about_seconds, amount, listed
 
 WORK = CALIBRATIONS.work
 
 
 def part(scenario: Scenario) -> dict[str, DeltaGenerator]:
-    """Show the part where jobs have recorded starts; return where progress goes while replays are under way."""
+    """Show how close replays come to the recorded starts; return where progress goes while replays are under way."""
     if not scenario.workload.has_recorded_starts:
+        if scenario.data_kind == "trace" and len(scenario.workload):
+            st.subheader("Calibration", anchor=False)
+            st.markdown("The jobs have no recorded starts, so the simulation has no waits to be compared with.")
         return {}
     st.subheader("Calibration", anchor=False)
     statuses = WORK.under_way()
@@ -107,16 +122,37 @@ def _answer(shown: Shown[CalibrationSpec, Calibration], scenario: Scenario) -> N
             help="First the grouping that best explains where the closest replay is off (adjusted R²)",
         )  # fmt: skip
         why = "The trace does not say which machines it was recorded on; the replay uses these."
-        chips([*(Premise(one.words, why, "Cluster") for one in default_cluster), *ASSUMPTIONS], "calibration")
+        assumed = [*(Premise(one.words, why, "Cluster") for one in default_cluster), *assumptions_of(answer)]
+        chips(assumed, "calibration")
     replay = answer.of(policy)
-    words.markdown(f"**{safe(sentence(answer, policy, by), 600)}**")
-    cards(cards_of(replay, by))
+    words.markdown(f"**{safe(sentence(answer, policy, by), 600)}** {MEANS[replay.second.grade]}")
+    if told := [text for text in (withheld_words(answer, replay), reaction_words(answer)) if text]:
+        words.markdown(safe(" ".join(told), 900))
+    cards(cards_of(replay))
+    _measures(answer, replay, by)
     left, right = st.columns(2)
     with left:
         charts.show(wait_by_group(answer, policy, by, charts.page_theme()), "calibration", caption=True)
     with right:
         _groups(replay, by)
-    _policies(answer)
+    _used(answer, scenario)
+
+
+def _measures(answer: Calibration, replay: PolicyFit, by: str) -> None:
+    """Show the measures on both halves, policies side by side, and those of the groups with the most jobs."""
+    st.markdown("**Policies: the second half is judged, the first decides which is the nearest**")
+    frame = pd.DataFrame(policy_rows(answer), columns=[_title(name) for name in POLICY_HEADER])
+    st.dataframe(frame, hide_index=True, key="calibration-table", alt="Policies, the nearest to the record first")
+    st.markdown(f":gray[{GRADES} {safe(counted(answer), 900)}]")
+    word = GROUPING_WORDS[by]
+    st.markdown(f"**Second half by {word}, most jobs first**")
+    rows = pd.DataFrame(measure_rows(replay, by), columns=[word, *map(_title, MEASURE_HEADER[:-1])])
+    st.dataframe(rows, hide_index=True, key="calibration-measures", alt=f"Measures by {word}, second half")
+
+
+def _title(name: str) -> str:
+    """Return the heading of a column; names of statistics keep their letters."""
+    return name if name[0] in "Rp" else name.capitalize()
 
 
 def _groups(replay: PolicyFit, by: str) -> None:
@@ -127,11 +163,14 @@ def _groups(replay: PolicyFit, by: str) -> None:
     st.markdown(f":gray[{THRESHOLDS}]")
 
 
-def _policies(answer: Calibration) -> None:
-    st.markdown(f":gray[{safe(counted(answer), 900)}]")
-    with st.expander("All policies and numbers", key="calibration-all"):
-        frame = pd.DataFrame(policy_rows(answer), columns=[name.capitalize() for name in POLICY_HEADER])
-        st.dataframe(frame, hide_index=True, key="calibration-table", alt="Policies, the nearest to the record first")
+def _used(answer: Calibration, scenario: Scenario) -> None:
+    """Show what the replays rest on, what would improve it, and all numbers."""
+    with st.expander("What was used, and what would improve it", key="calibration-used"):
+        st.table(pd.DataFrame(inputs_of(scenario), columns=list(INPUTS_HEADER)).map(dollars), hide_index=True,
+                 border="horizontal", alt="Inputs of the replays")  # fmt: skip
+    with st.expander("All numbers, how they are computed", key="calibration-all"):
+        biases = [f"{one.label} {bias_words(one)}" for one in answer.replays]
+        st.markdown(f"Bias of the mean wait: {safe(listed(biases), 600)}.")
         rows = pd.DataFrame(rows_of(answer))
         st.dataframe(
             rows.head(charts.MAX_TABLE_ROWS), hide_index=True, key="calibration-rows", placeholder="–",
@@ -146,9 +185,15 @@ def _policies(answer: Calibration) -> None:
 
 HOW = """
 **Replay**: every job is submitted when it was and runs as long as it ran, on this scenario's cluster with its rules;
-when each job starts is the policy's choice. Compared are jobs with a recorded start that start in every replay, the
-same for all policies. **JCT** is the turnaround time, from submission to the end, where the record has an end.
+when each job starts is the policy's choice. **Compared** are jobs with a recorded start that start in every replay, the
+same for all policies: submitted after the first recorded end, without the first 5% of them. **Halves**: split at the
+median submission; the replay runs over both. **JCT** is the turnaround time, from submission to the end, where the
+record has an end.
 
-**Nearest**: smallest typical factor. “No clear difference” where the 95% interval of its lead over the next, paired by
-day of submission, covers 0.
+**Typical factor**: exp of the median of |log((replayed + 60 s) / (recorded + 60 s))|; mean factor: of the mean.
+**Within 2x**: share of jobs with a factor of at most 2. **R²**: share of the variance of recorded waits that the
+replayed ones explain. **Bias**: replayed minus recorded mean wait, with a 95% interval that treats days as independent.
+
+**Nearest**: smallest mean factor on the first half. “Not clearly nearer” where the 95% interval of its lead over the
+next, paired by day of submission, covers 0.
 """

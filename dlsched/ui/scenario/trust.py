@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
-from dlsched.studies.calibration import STUDY, CalibrationSpec
-from dlsched.studies.calibration.answer import Calibration, has_same_record
-from dlsched.studies.calibration.words import trust_caveat
-from dlsched.ui.answers import Answers, Shown
+from dlsched.studies.calibration import STUDY
+from dlsched.studies.calibration.answer import Calibration
+from dlsched.studies.calibration.stored import trust_of
+from dlsched.ui.answers import Answers
 from dlsched.ui.frame import session
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.assumptions import Premise, assumptions
@@ -18,27 +18,12 @@ from dlsched.wording.caveats import Caveat, caveats_of
 CALIBRATIONS = Answers(STUDY)
 
 
-def known_trust(scenario: Scenario) -> Caveat | None:
-    """Return how far a replay explains what was recorded of a scenario; None if no replay was made.
-
-    The newest answer about the scenario counts, else about the nearest earlier version with the same recorded jobs: a
-    change of cluster, rules, prices or due dates leaves the record as it is.
-    """
-    if not scenario.workload.has_recorded_starts:
-        return None
-    newest: dict[str, Shown[CalibrationSpec, Calibration]] = {}
-    for shown in CALIBRATIONS.readable():
-        newest.setdefault(shown.spec.scenario, shown)
-    if (own := newest.get(scenario.content_hash)) is not None:
-        return trust_caveat(own.answer, stale=own.stale)
-    version = session.store().scenario_info(scenario.content_hash) if newest else None
-    while version is not None and version.based_on:
-        version = session.store().scenario_info(version.based_on)
-        if version is None or (found := newest.get(version.scenario_hash)) is None:
-            continue
-        if has_same_record(session.load_scenario(version.scenario_hash).workload, scenario.workload):
-            return trust_caveat(found.answer, stale=found.stale, of=f"version {version.version}")
-    return None
+def known_trust(scenario: Scenario, policy: str = "") -> Caveat | None:
+    """Return what a stored calibration says of a scenario under the policy of today; None if none was made."""
+    newest: dict[str, tuple[Calibration, bool]] = {}
+    for shown in CALIBRATIONS.readable() if scenario.workload.has_recorded_starts else ():
+        newest.setdefault(shown.spec.scenario, (shown.answer, shown.stale))
+    return trust_of(scenario, policy, newest, session.store().scenario_info, session.load_scenario)
 
 
 def caveats(
@@ -51,9 +36,11 @@ def caveats(
 ) -> tuple[Caveat, ...]:
     """Return what stands beside a headline about policies on a scenario; ``about``: the stored one it is a change of.
 
-    The rest is as for :func:`dlsched.wording.caveats.caveats_of`.
+    The first policy is that of today, of which a calibration speaks. The rest is as for
+    :func:`dlsched.wording.caveats.caveats_of`.
     """
-    trust = known_trust(about or scenario)
+    policies = tuple(policies)
+    trust = known_trust(about or scenario, policies[0] if policies else "")
     found = caveats_of(scenario, map(find, policies), trust=trust, resampled=resampled, metrics=metrics)
     if about is None or about.generator is None:
         return found

@@ -10,7 +10,9 @@ import pytest
 
 from dlsched.metrics.stats.basis import EXACT_BASIS
 from dlsched.studies.calibration import words as calibration_words
-from dlsched.studies.calibration.answer import calibrate, record_of
+from dlsched.studies.calibration.answer import calibrate
+from dlsched.studies.calibration.record import record_of
+from dlsched.studies.calibration.tables import policy_rows
 from dlsched.studies.design import Futures
 from dlsched.studies.growth import words as growth_words
 from dlsched.studies.sizing import words as size_words
@@ -160,9 +162,9 @@ def of_calibration() -> dict[str, list[str]]:
     return {
         "sentence": [calibration_words.sentence(found), calibration_words.sentence(found, "sjf")],
         "jobs": [calibration_words.counted(found)],
-        "policies": [" | ".join(row) for row in calibration_words.policy_rows(found)],
+        "policies": [" | ".join(row) for row in policy_rows(found)],
         "banners": cautions(calibration_words.cautions_of(found, default_cluster=True, stale=True)),
-        "assumptions": premises((calibration_words.trust_caveat(found), *calibration_words.ASSUMPTIONS)),
+        "assumptions": premises((calibration_words.trust_caveat(found), *calibration_words.assumptions_of(found))),
     }
 
 

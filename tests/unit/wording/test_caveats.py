@@ -24,8 +24,8 @@ from tests.support.runs_for_store import small_scenario
 from tests.support.wording import check_wording
 
 FIFO, SJF, EASY, EDF = (find(key) for key in ("fifo", "sjf", "easy-backfill", "edf"))
-GOOD = Caveat("replay explains 82% of recorded waits", "why.", "Jobs", kind="calibration", is_mild=True)
-NONE = Caveat("replay explains none of the recorded waits", "why.", "Jobs", kind="calibration", is_bad=True)
+GOOD = Caveat("replays the log: typical factor 1.14x", "why.", "Jobs, Trust", kind="calibration", is_mild=True)
+NONE = Caveat("does not replay the log: 43% idle", "why.", "Jobs, Trust", kind="calibration", is_bad=True)
 
 
 def trace(days: int = 10, **more: Any) -> Scenario:
@@ -154,7 +154,7 @@ def test_a_cluster_that_nobody_described() -> None:
 
 def test_calibration_is_told_only_where_starts_were_recorded() -> None:
     assert "calibration" not in texts(trace(), trust=GOOD)
-    assert texts(recorded())["calibration"] == "not calibrated"
+    assert texts(recorded())["calibration"] == "not compared with the log yet"
     assert texts(recorded(), trust=GOOD)["calibration"] == GOOD.label
     assert caveats_of(recorded(), (SJF,), trust=NONE)[0] == NONE  # worse than all else
     assert caveats_of(recorded(), (SJF,), trust=GOOD)[-2:][0] == GOOD
@@ -183,7 +183,7 @@ def test_every_text_is_short_and_says_why(policies: Any, resampled: bool, trust:
     for one in caveats_of(everything(), policies, trust=trust, resampled=resampled):
         assert len(one.label) <= LONGEST
         assert one.why.endswith(".")
-        assert one.where in ("Jobs", "Cluster", "Run")
+        assert one.where in ("Jobs", "Jobs, Trust", "Cluster", "Run")
 
 
 def test_the_wording() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,11 @@ from dlsched.studies.calibration.answer import (
     MOST_GROUPS,
     OTHERS,
     Calibration,
-    RecordedTimes,
     calibrate,
-    explained_of_groups,
-    explained_share,
-    gpu_classes,
-    has_same_record,
-    record_of,
 )
+from dlsched.studies.calibration.measures import explained_share
+from dlsched.studies.calibration.record import RecordedTimes, gpu_classes, has_same_record, record_of
+from dlsched.studies.calibration.tables import measure_rows, policy_rows, rows_of
 from tests.support.calibrations import HAND, jobs_of, replay
 from tests.support.known import known
 from tests.support.wording import says
@@ -33,27 +31,34 @@ from tests.support.wording import says
 def test_the_numbers_of_four_jobs_by_hand() -> None:
     answer = calibrate(record_of(HAND), [replay([0, 120, 120, 120])])
     found = answer.best
-    assert (answer.jobs, answer.recorded, answer.compared) == (4, 4, 4)
-    assert found.explained == pytest.approx(1 - 7200 / 18_000)
-    assert found.rank_correlation == pytest.approx(3 / np.sqrt(5 * 3))  # ranks 1 2 3 4 and 1 3 3 3
-    assert found.typical_factor == pytest.approx(2**0.25)  # |log| of 1, 180/120, 1, 180/240
+    assert (answer.jobs, answer.recorded, answer.judged, answer.compared) == (4, 4, 4, 4)
+    assert answer.split_s == 15
+    first, second = known(found.first), found.second
+    assert (first.jobs, second.jobs) == (2, 2)
+    # |log| of 1 and 180/120 on the first half, of 1 and 180/240 on the second.
+    assert (first.typical_factor, first.mean_factor) == pytest.approx((1.5**0.5, 1.5**0.5))
+    assert (second.typical_factor, second.mean_factor) == pytest.approx(((4 / 3) ** 0.5, (4 / 3) ** 0.5))
+    assert (first.explained, second.explained) == pytest.approx((1 - 3600 / 1800, 1 - 3600 / 1800))
+    assert known(first.rank_correlation) == pytest.approx(1)
+    assert second.rank_correlation is None
+    assert (first.mean_ratio, second.mean_ratio) == pytest.approx((120 / 90, 180 / 210))
     assert found.bias_s.mean == pytest.approx(0)
     assert found.bias_s.half_width is None  # one day
     assert (found.wait.recorded.mean_s, found.wait.recorded.median_s, found.wait.recorded.p95_s) == pytest.approx(
         (90, 90, 171)
     )
     assert (found.wait.replayed.mean_s, found.wait.replayed.median_s, found.wait.replayed.p95_s) == (90, 120, 120)
-    first, second = found.groups["group"]
-    assert (first.name, second.name) == ("a", "b")
-    assert (first.wait.ratio, second.wait.ratio) == pytest.approx((120 / 90, 180 / 210))
-    assert explained_of_groups(found.groups["group"]) == pytest.approx(1 - 3600 / 14_400)
+    a, b = found.groups["group"]
+    assert (a.name, b.name) == ("a", "b")
+    assert (a.wait.ratio, b.wait.ratio) == pytest.approx((120 / 90, 180 / 210))
+    assert (found.second.recorded_p95_s, found.second.replayed_p95_s) == pytest.approx((177, 120))
     jct = known(found.jct)
     assert (jct.jobs, jct.recorded.mean_s, jct.ratio) == (4, 190, 1)
 
 
 def test_the_bias_has_the_interval_of_two_days() -> None:
     record = record_of(HAND)
-    record = RecordedTimes(record.wait_s, record.jct_s, record.status, np.array([0, 0, 1, 1]), record.groupings)
+    record = replace(record, day=np.array([0, 0, 1, 1]))
     bias = calibrate(record, [replay([0, 120, 120, 120])]).best.bias_s
     # The days' means are +30 and -30 s: half width = t(1 degree of freedom) x 30 s.
     assert (bias.mean, known(bias.half_width)) == pytest.approx((0, 12.7062 * 30), rel=1e-4)
@@ -70,7 +75,7 @@ def test_jobs_that_are_not_comparable_are_counted_not_compared() -> None:
     assert (answer.jobs, answer.recorded, answer.compared) == (5, 3, 2)
     assert answer.unlike_end == {"failed": 1, "running": 1}
     assert known(answer.best.jct).jobs == 1  # the end of a running job is that of the trace
-    assert answer.of("sjf").not_started == 1
+    assert (answer.of("sjf").never_start, answer.of("sjf").second.never_start) == (1, 1)
     text = words.counted(answer)
     assert says(text, "2 of 5", "2 without a recorded start", "1 did not start", "1 under SJF", "1 failed", "1 running")
 
@@ -95,32 +100,33 @@ def test_without_any_recorded_start_there_is_a_way_out() -> None:
 
 def test_equal_recorded_waits_leave_nothing_to_explain() -> None:
     answer = calibrate(record_of(jobs_of([5, 5, 5])), [replay([5, 6, 7])])
-    assert answer.best.explained is None
-    assert answer.best.rank_correlation is None
-    assert words.sentence(answer).startswith("Recorded waits do not vary")
+    assert answer.best.second.explained is None
+    assert answer.best.second.rank_correlation is None
 
 
 def test_the_nearest_policy_leads_only_where_days_tell_it_apart() -> None:
-    waits = np.tile([0.0, 600, 1200, 3600], 5)
-    jobs = jobs_of(waits)
-    record = record_of(jobs)
-    record = RecordedTimes(record.wait_s, record.jct_s, record.status, np.repeat(np.arange(5), 4), record.groupings)
+    waits = np.tile([0.0, 600, 1200, 3600], 10)
+    record = replace(record_of(jobs_of(waits)), day=np.repeat(np.arange(10), 4), complete_from_s=0.0)
     answer = calibrate(record, [replay(2 * waits, "sjf"), replay(waits), replay(waits, "las")])
     assert answer.nearest == "fifo"
     assert known(answer.lead).mean == 0
     assert "the nearest of 3 policies but not clearly nearer than the next" in words.sentence(answer)
     answer = calibrate(record, [replay(waits / 2, "sjf"), replay(waits)])
     assert known(answer.lead).tells_apart()
-    halved = np.log([60 / 60, 660 / 360, 1260 / 660, 3660 / 1860]).mean()  # shorter by a factor is off by it too
-    assert known(answer.lead).mean == pytest.approx(halved)
-    assert words.sentence(answer).startswith("Replay explains 100% of waits under FIFO, the nearest of 2 policies;")
+    first = waits[2:21]  # without the warm-up; shorter by a factor is off by it too
+    assert known(answer.best.first).jobs == len(first)
+    assert known(answer.lead).mean == pytest.approx(np.log((first + 60) / (first / 2 + 60)).mean())
+    assert ", the nearest of 2 policies;" in words.sentence(answer)
 
 
-def many(ratios: dict[str, float], each: int = 20, wait_s: float = 540.0) -> Calibration:
-    """Groups of equal recorded waits (540 s, 600 s with the minute added) replayed at these ratios."""
-    names = np.repeat(list(ratios), each)
-    recorded: Floats = wait_s + (np.arange(len(names)) % 2).astype(np.float64)
-    replayed = np.repeat(list(ratios.values()), each) * (recorded + 60) - 60
+def many(ratios: dict[str, float], each: int = 21, wait_s: float = 540.0) -> Calibration:
+    """Groups of equal recorded waits (540 s, 600 s with the minute added) replayed at these ratios, one job in turn.
+
+    Of 21 jobs each, the first is the warm-up.
+    """
+    names = list(ratios) * each
+    recorded: Floats = wait_s + (np.arange(len(names)) // len(ratios) % 2).astype(np.float64)
+    replayed = (recorded + 60) * [ratios[name] for name in names] - 60
     return calibrate(record_of(jobs_of(recorded, group=names)), [replay(replayed)])
 
 
@@ -183,12 +189,12 @@ def test_more_groups_that_tell_hardly_more_are_not_the_default() -> None:
 
 
 def test_many_groups_end_in_one_of_others() -> None:
-    names = [f"u{number:03}" for number in range(MOST_GROUPS + 5)] + ["u104"]
-    waits = list(range(len(names)))
+    names = ["early"] * 5 + [f"u{number:03}" for number in range(MOST_GROUPS + 5)] + ["u104"]
+    waits = [2000.0] * len(names)
     groups = calibrate(record_of(jobs_of(waits, user=names)), [replay(waits)]).best.groups["user"]
     assert (groups[0].name, groups[0].wait.jobs) == ("u104", 2)
     assert (groups[-1].name, groups[-1].wait.jobs) == (OTHERS, 5)
-    assert sum(group.wait.jobs for group in groups) == len(names)
+    assert sum(group.wait.jobs for group in groups) == len(names) - 5  # the warm-up
 
 
 def test_classes_of_gpus() -> None:
@@ -204,16 +210,71 @@ def test_the_answer_goes_through_plain_data_and_the_chip_says_the_share() -> Non
     assert Calibration.from_plain(answer.to_plain()) == answer
     with pytest.raises(InputError, match="answer Calibration"):
         Calibration.from_plain({"scenario": "x"})
-    chip = words.trust_caveat(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
-    assert (chip.label, chip.kind) == ("replay explains 60% of recorded waits", "calibration")
-    assert (chip.is_mild, chip.is_bad) == (True, False)
-    assert "FIFO comes closest to 4 recorded starts: typically off by 1.2x" in chip.why
-    none = words.trust_caveat(answer)
-    assert (none.label, none.is_mild, none.is_bad) == ("replay explains none of the recorded waits", False, True)
-    assert words.trust_caveat(answer, stale=True).why.endswith("Computed with an earlier version.")
-    assert "Replayed on version 2" in words.trust_caveat(answer, of="version 2").why
-    alike = words.trust_caveat(calibrate(record_of(jobs_of([60, 60])), [replay([60, 90])]))
-    assert (alike.label, alike.is_bad) == ("recorded waits do not vary: not calibrated", False)
+
+
+def test_the_caveat_names_grade_measures_n_and_policy() -> None:
+    good = words.trust_caveat(graded(1.1))
+    assert (
+        good.label == "replays the log: typical factor 1.10x, rank correlation 1.00 on the second half (n = 21, FIFO)"
+    )
+    assert (good.kind, good.is_mild, good.is_bad) == ("calibration", True, False)
+    ranked = words.trust_caveat(graded(2.5))
+    assert ranked.label.startswith("ranks only: rank correlation 1.00, typical factor 2.50x on the second half (n = 21")
+    assert (ranked.is_mild, ranked.is_bad) == (False, False)
+    bad = words.trust_caveat(graded(2.5, backwards=True))
+    assert bad.label.startswith("does not replay the log: typical factor")
+    assert bad.is_bad
+    assert words.trust_caveat(graded(1.1), stale=True).why.endswith("Computed with an earlier version.")
+    assert "Replayed on version 2" in words.trust_caveat(graded(1.1), of="version 2").why
+
+
+def test_the_caveat_is_of_the_policy_of_today_where_it_was_replayed() -> None:
+    waits = many_waits()
+    answer = calibrate(record_of(jobs_of(waits)), [replay(waits), replay(3 * waits, "sjf")])
+    assert answer.nearest == "fifo"
+    assert "(n = 21, SJF)" in words.trust_caveat(answer, "sjf").label
+    assert "(n = 21, FIFO)" in words.trust_caveat(answer, "las").label
+
+
+def test_capacity_that_the_record_left_idle_is_named_where_no_replay_explains_it() -> None:
+    answer = graded(2.5, backwards=True, idle_wanted=0.43, left=0.01)
+    chip = words.trust_caveat(answer)
+    assert chip.label == "does not replay the log: 43% of the cluster idle while jobs that fit waited, 1% under FIFO"
+    assert says(chip.why, "43% of the cluster was idle in the log", "would leave 1% idle", "holds jobs back")
+    alike = words.trust_caveat(graded(2.5, backwards=True, idle_wanted=0.04, left=0.01))
+    assert "typical factor" in alike.label
+
+
+def test_no_grade_without_long_waits_or_with_few_jobs() -> None:
+    short = calibrate(record_of(jobs_of(300 + many_waits() / 20)), [replay(many_waits())])
+    assert words.trust_caveat(short).label.startswith("no waits to compare: none over 10 min in the log")
+    alike = calibrate(record_of(jobs_of([900.0] * 44)), [replay(np.arange(44.0))])
+    assert words.trust_caveat(alike).label.startswith("all recorded waits are equal")
+    few = words.trust_caveat(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
+    assert few.label == "too few jobs to compare with the log on the second half (n = 2, FIFO)"
+    assert (few.is_bad, few.is_mild) == (False, False)
+
+
+def many_waits() -> Floats:
+    """Waits of 44 jobs, of which the first 2 are the warm-up and 21 the second half."""
+    return 1000.0 + 100 * (np.arange(44.0) % 7) ** 2  # at most 4,600 s
+
+
+def graded(ratio: float, *, backwards: bool = False, idle_wanted: float | None = None, left: float = 0) -> Calibration:
+    """Return an answer with waits replayed longer by a ratio, or in the opposite order."""
+    recorded = many_waits()
+    replayed = (recorded + 60) * ratio - 60
+    shown = replay(replayed.max() - replayed if backwards else replayed)
+    return calibrate(record_of(jobs_of(recorded)), [replace(shown, idle_wanted=left)], idle_wanted=idle_wanted)
+
+
+def test_the_tables_have_both_halves_and_the_groups_of_the_second() -> None:
+    answer = calibrate(record_of(HAND), [replay([0, 120, 120, 120])])
+    second, first = policy_rows(answer)
+    assert (second[:5], first[:5]) == (
+        ("FIFO", "second", "2", "1.15x", "1.15x"), ("FIFO", "first", "2", "1.22x", "1.22x"),
+    )  # fmt: skip
+    assert [row[:2] for row in measure_rows(answer.best, "group")] == [("a", "0"), ("b", "2")]
 
 
 def test_the_same_record_is_known_whatever_was_filled_in_since() -> None:
@@ -224,12 +285,14 @@ def test_the_same_record_is_known_whatever_was_filled_in_since() -> None:
 
 
 def test_rows_hold_all_jobs_and_every_group_of_every_grouping() -> None:
-    rows = words.rows_of(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
+    rows = rows_of(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
     assert [(row["by"], row["group"], row["jobs"]) for row in rows] == [
         ("all", "all jobs", 4), ("group", "a", 2), ("group", "b", 2), ("gpus", "1 GPU", 4),
     ]  # fmt: skip
     assert rows[1]["wait mean recorded, s"] == 30
     assert rows[1]["JCT p95 replayed, s"] == pytest.approx(214)
+    assert rows[0]["second half: mean_ratio"] == pytest.approx(180 / 210)
+    assert rows[1]["second half: jobs"] is None  # group a is the first half
 
 
 WAITS = st.lists(st.tuples(st.integers(0, 50_000), st.integers(0, 50_000), st.sampled_from("abc")), min_size=2)
@@ -242,8 +305,8 @@ def test_the_order_of_jobs_changes_nothing(rows: list[tuple[int, int, str]], dat
     given_order = calibrate(record, [replay(replayed)])
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     moved = RecordedTimes(
-        record.wait_s[order], record.jct_s[order], record.status[order], record.day[order],
-        {by: names[order] for by, names in record.groupings.items()},
+        record.submit_s[order], record.wait_s[order], record.jct_s[order], record.status[order], record.day[order],
+        {by: names[order] for by, names in record.groupings.items()}, record.complete_from_s,
     )  # fmt: skip
     found = calibrate(moved, [replay(np.array(replayed)[order].tolist())])
     assert _numbers(found.to_plain()) == pytest.approx(_numbers(given_order.to_plain()), rel=1e-9, abs=1e-6)
@@ -264,9 +327,11 @@ def _numbers(plain: Any) -> list[float]:
 def test_a_perfect_replay_is_right_in_every_number(rows: list[tuple[int, int, str]]) -> None:
     recorded, _, groups = zip(*rows, strict=True)
     found = calibrate(record_of(jobs_of(recorded, group=list(groups))), [replay(recorded)]).best
-    assert found.explained in (None, 1)
-    assert (found.explained is None) == (len(set(recorded)) == 1)
-    assert found.typical_factor == 1
+    for half in (found.first, found.second):
+        if half is not None:
+            assert half.explained in (None, 1)
+            assert half.rank_correlation is None or half.rank_correlation == pytest.approx(1)
+            assert (half.typical_factor, half.mean_factor, half.within_2x, half.mean_ratio) == (1, 1, 1, 1)
     assert found.bias_s.mean == 0
     assert {group.wait.ratio for groups in found.groups.values() for group in groups} == {1}
     assert {known(group.jct).ratio for groups in found.groups.values() for group in groups} == {1}

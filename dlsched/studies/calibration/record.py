@@ -1,0 +1,160 @@
+"""What a source says of its jobs: recorded waits, from when on the record is complete, and how users react to ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.units import DAY_S
+from dlsched.domain.workload import Floats, Texts, Workload
+
+NAMELESS = "(no name)"
+NOT_ENDED = frozenset({"running", "pending", "suspended"})
+"""Recorded statuses, in small letters, whose recorded end is only that of the trace."""
+AS_REPLAYED = frozenset({"", "completed", "complete", "succeeded", "success", "finished", "done", "passed"})
+"""Recorded statuses, in small letters, of jobs that ended in the source as they end in a replay."""
+WARM_UP = 0.05
+"""First share of the jobs that is not judged: the cluster of a replay starts empty; ours."""
+SOON_S = 10.0
+"""A submission this soon after an end of the same user is taken for a reaction to it."""
+
+Grouping = Literal["group", "user", "partition", "job_class", "gpus"]
+GROUPINGS: tuple[Grouping, ...] = ("group", "user", "partition", "job_class", "gpus")
+GROUPING_WORDS: Mapping[str, str] = {
+    "group": "group", "user": "user", "partition": "partition", "job_class": "class", "gpus": "GPUs",
+}  # fmt: skip
+
+Mask = NDArray[np.bool_]
+
+
+class ClosedLoop(FrozenModel):
+    """How users react to what the scheduler does: a replay submits their jobs when they were submitted, regardless.
+
+    ``share`` of submissions at most 10 s after an end of the same user, and ``expected`` of it by chance;
+    ``most_at_once``: 90% quantile over submissions of the user's jobs waiting or running.
+    """
+
+    share: float
+    expected: float
+    most_at_once: float
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedTimes:
+    """What the source says of each job, shape (jobs,); NaN where it says nothing that can be compared.
+
+    ``day``: number of the day of submission from the start of the trace. ``groupings``: names of each job's group.
+    ``complete_from_s``: first instant from which no job is missing.
+    """
+
+    submit_s: Floats
+    wait_s: Floats
+    jct_s: Floats
+    status: Texts
+    day: NDArray[np.int64]
+    groupings: Mapping[Grouping, Texts]
+    complete_from_s: float = 0.0
+
+
+def has_same_record(one: Workload, other: Workload) -> bool:
+    """Whether two workloads are the same recorded jobs, whatever was filled in since."""
+    return len(one) == len(other) and all(
+        np.array_equal(getattr(one, name), getattr(other, name), equal_nan=name != "job_id")
+        for name in ("job_id", "submit_s", "work", "gpus", "recorded_start_s")
+    )
+
+
+def record_of(jobs: Workload) -> RecordedTimes:
+    """Return what the source says of the jobs; InputError where no job has a recorded start."""
+    start_s = jobs.recorded_start_s
+    if start_s is None or not jobs.has_recorded_starts:
+        why = f"none of {len(jobs):,} jobs has a recorded start at or after its submission: nothing to compare with"
+        raise InputError(
+            "calibration", why, "Load a trace with start times, such as Philly, Helios, openb, SWF or sacct"
+        )
+    end_s = _ends(jobs)
+    words = [""] * len(jobs) if jobs.recorded_status is None else jobs.recorded_status.tolist()
+    status = np.array([word.strip().lower() for word in words], dtype=object)  # tables of one's own: in any case
+    columns: dict[Grouping, Texts | None] = {
+        "group": jobs.group, "user": jobs.user, "partition": jobs.partition, "job_class": jobs.job_class,
+    }  # fmt: skip
+    named = {by: np.where(names == "", NAMELESS, names) for by, names in columns.items() if names is not None}
+    ended = (end_s >= start_s) & ~np.isin(status.astype(str), list(NOT_ENDED))
+    return RecordedTimes(
+        submit_s=jobs.submit_s,
+        wait_s=np.where(start_s >= jobs.submit_s, start_s - jobs.submit_s, np.nan),
+        jct_s=np.where(ended, end_s - jobs.submit_s, np.nan),
+        status=status,
+        day=np.floor(jobs.submit_s / DAY_S).astype(np.int64),
+        groupings={**named, "gpus": gpu_classes(jobs.gpus)},
+        complete_from_s=complete_from_s(jobs),
+    )
+
+
+def _ends(jobs: Workload) -> Floats:
+    return np.full(len(jobs), np.nan) if jobs.recorded_end_s is None else jobs.recorded_end_s
+
+
+def complete_from_s(jobs: Workload) -> float:
+    """Return the first instant from which a record misses no job, in seconds of the trace.
+
+    A log is often chosen by the end of its jobs: before the first end, it holds only the jobs that ran long. So it is
+    taken to be complete from its first end on, unless most jobs were submitted before that.
+    """
+    if not len(jobs):
+        return 0.0
+    end_s = _ends(jobs)
+    first_end_s = float(np.min(end_s[np.isfinite(end_s)], initial=np.inf))
+    most_come_first = np.mean(jobs.submit_s < first_end_s) > 0.5
+    return float(jobs.submit_s[0]) if most_come_first else first_end_s
+
+
+def judged_jobs(record: RecordedTimes) -> Mask:
+    """Return which jobs are judged: those with a recorded wait, submitted once the record is complete and warmed up."""
+    candidates = np.flatnonzero(np.isfinite(record.wait_s) & (record.submit_s >= record.complete_from_s))
+    in_order = candidates[np.argsort(record.submit_s[candidates], kind="stable")]
+    judged = np.zeros(len(record.wait_s), dtype=bool)
+    judged[in_order[int(WARM_UP * len(in_order)) :]] = True
+    return judged
+
+
+def closed_loop(jobs: Workload) -> ClosedLoop | None:
+    """Return how users react to ends of their jobs, over the complete part of a record; None without users or ends."""
+    if jobs.user is None or jobs.recorded_end_s is None:
+        return None
+    complete = jobs.submit_s >= complete_from_s(jobs)
+    span_s = float(np.ptp(jobs.submit_s[complete])) if complete.any() else 0.0
+    if not span_s:
+        return None
+    reacted, by_chance, own = 0, 0.0, []
+    users, place = np.unique(jobs.user.astype(str), return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    for name, rows in zip(users, np.split(order, np.cumsum(np.bincount(place))[:-1]), strict=True):
+        asked = jobs.submit_s[rows[complete[rows]]]
+        if not name or not len(asked):
+            continue
+        ends = np.sort(jobs.recorded_end_s[rows][np.isfinite(jobs.recorded_end_s[rows])])
+        ended = np.searchsorted(ends, asked, side="right")
+        reacted += int((ended > np.searchsorted(ends, asked - SOON_S, side="left")).sum())
+        by_chance += len(asked) * min(1.0, len(ends) * SOON_S / span_s)
+        own.append(np.searchsorted(np.sort(jobs.submit_s[rows]), asked, side="right") - ended)
+    if not own:
+        return None
+    counts = np.concatenate(own)
+    return ClosedLoop(
+        share=reacted / len(counts), expected=by_chance / len(counts), most_at_once=float(np.quantile(counts, 0.9))
+    )
+
+
+def gpu_classes(gpus: Floats) -> Texts:
+    """Return the class of each job by the GPUs of the whole job."""
+    names = ("no GPU", "part of a GPU", "1 GPU", "2 to 4 GPUs", "5 to 8 GPUs", "9 to 16 GPUs", "over 16 GPUs")
+    place = np.select([gpus <= 0, gpus < 1, gpus <= 1, gpus <= 4, gpus <= 8, gpus <= 16], [0, 1, 2, 3, 4, 5], 6)
+    classes: Texts = np.array(names, dtype=object)[place]
+    return classes

@@ -1,0 +1,82 @@
+"""What a record says: from when on it is complete, which jobs are judged, how users react, what stood idle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import Workload
+from dlsched.studies.calibration import read_spec, run_calibration
+from dlsched.studies.calibration.idle import idle_of_record, idle_wanted_share
+from dlsched.studies.calibration.record import closed_loop, complete_from_s, judged_jobs, record_of
+from tests.support.known import known
+
+NAN = float("nan")
+
+
+def jobs(rows: Sequence[tuple[float, float, float]], **more: Any) -> Workload:
+    """Return jobs of 1 GPU given as (submit, start, end)."""
+    submit_s, start_s, end_s = np.array(rows, float).T
+    columns = {"job_id": [f"j{n}" for n in range(len(rows))], "submit_s": submit_s, "work": np.full(len(rows), 10.0),
+               "gpus_per_worker": np.ones(len(rows)), "recorded_start_s": start_s, "recorded_end_s": end_s}  # fmt: skip
+    return Workload.from_columns(columns | more)
+
+
+def two_nodes(partitions: tuple[str, str] = ("", "")) -> Cluster:
+    return Cluster(pools=tuple(Pool(vm=VmType(name="four", gpus=4), count=1, partition=name) for name in partitions))
+
+
+def test_a_log_is_complete_from_its_first_end_unless_most_jobs_came_before() -> None:
+    long = [(0, 0, 900), (100, 100, 950), (500, 500, 600), (700, 700, 720), (710, 710, 790), (800, 800, 801)]
+    assert complete_from_s(jobs(long)) == 600
+    together = [(5, 5, 900), (6, 6, 950), (7, 900, 990), (1000, 1000, 1001)]
+    assert complete_from_s(jobs(together)) == 5
+    assert complete_from_s(jobs([(3, 3, NAN)])) == 3
+
+
+def test_early_jobs_the_warm_up_and_jobs_without_a_wait_are_not_judged() -> None:
+    rows = [(0.0, 0.0, 900.0), (10.0, 10.0, 50.0), *((100.0 + n, 100.0 + n, 2000.0) for n in range(40))]
+    rows[-1] = (139.0, NAN, 150.0)
+    judged = judged_jobs(record_of(jobs(rows)))
+    assert np.flatnonzero(~judged).tolist() == [0, 1, 2, 41]  # 5% of 39 is 1
+
+
+def test_users_who_submit_after_their_own_ends() -> None:
+    # u ends a job at 100 s and at 208 s; submissions at 105 s (reacts), 209 s (reacts), 300 s (does not).
+    rows = [(0, 0, 100), (105, 105, 208), (209, 209, 250), (300, 300, 320), (310, 310, 400)]
+    loop = known(closed_loop(jobs(rows, user=["u", "u", "u", "u", "v"])))
+    # Complete from 100 s: 4 submissions within 205 s, of which 2 react; u has 4 ends, v has 1.
+    assert loop.share == pytest.approx(2 / 4)
+    assert loop.expected == pytest.approx((3 * 40 / 205 + 10 / 205) / 4)
+    assert loop.most_at_once == 1
+    assert closed_loop(jobs(rows)) is None
+
+
+def test_what_stood_idle_counts_each_partition_for_itself() -> None:
+    rows = [(0.0, 0.0, 10.0), (0.0, 60.0, 70.0), (100.0, 100.0, 110.0)]
+    assert idle_of_record(jobs(rows), two_nodes()) == pytest.approx(1 / 8)  # from 10 s, the first end, to 60 s
+    apart = jobs(rows, partition=["a", "b", "b"])
+    assert idle_of_record(apart, two_nodes(("a", "b"))) == pytest.approx(1 / 4)
+    assert idle_of_record(jobs([(0, 0, 10), (5, 5, 8)]), two_nodes()) is None
+
+
+def test_the_resource_with_the_highest_load_counts() -> None:
+    busy = jobs([(0.0, 0.0, 10.0), (0.0, 60.0, 70.0), (100.0, 100.0, 110.0)], cpus_per_worker=np.full(3, 8.0))
+    cluster = Cluster(pools=(Pool(vm=VmType(name="few cores", gpus=4, cpus=16), count=1),))
+    start_s, end_s = known(busy.recorded_start_s), known(busy.recorded_end_s)
+    assert idle_wanted_share(busy, cluster, start_s, end_s) == pytest.approx(1 / 2)
+
+
+def test_a_sample_of_jobs_is_refused() -> None:
+    rows = [(10.0 * n, 3000.0 + 10 * n, 3010.0 + 10 * n) for n in range(8)]
+    wide = jobs(rows, workers=np.full(8, 8))
+    scenario = Scenario(workload=wide, cluster=two_nodes())
+    spec = read_spec({"scenario": scenario.content_hash, "policies": ["fifo"]})
+    with pytest.raises(InputError, match=r"100% of the cluster stood idle .* a sample of the jobs.*Export all jobs"):
+        run_calibration(spec, scenario)
