@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dlsched.cli.arguments import GROUPINGS, add_csv, add_json
+from dlsched.cli.arguments import GROUPINGS, add_csv, add_json, add_reading
 from dlsched.cli.output import print_table, printable, progress_line
 from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
@@ -46,6 +46,7 @@ GROUP_HEADER = (
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the flags."""
     parser.add_argument("file", metavar="FILE", help="trace with recorded starts, or a scenario file with such a trace")
+    add_reading(parser)
     add_flags(parser, CalibrationSpec, {"policies": "A,B", "seed": "S"})
     parser.add_argument(
         "--by",

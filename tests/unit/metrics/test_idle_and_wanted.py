@@ -14,8 +14,8 @@ NAN = float("nan")
 
 def queue(rows: list[tuple[float, float, float, float]], capacity: float) -> QueueOverTime:
     """Return the queue of jobs given as (submit, start, end, width)."""
-    columns = np.array(rows, dtype=float).reshape(-1, 4).T
-    return queue_over_time(*columns, capacity=capacity)
+    submit_s, start_s, end_s, width = np.array(rows, dtype=float).reshape(-1, 4).T
+    return queue_over_time(submit_s, start_s, end_s, width, capacity)
 
 
 def test_by_hand() -> None:
