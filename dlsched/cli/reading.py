@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
 
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 from dlsched.workload.load import load
 from dlsched.workload.readers import ReadOptions, load_mapping
+from dlsched.workload.readers.options import parse_choice
 from dlsched.workload.readers.registry import find_format
 
-FILES = ("mapping", "cluster")
+FILES = ("mapping", "cluster", "throughputs")
 """Choices whose value is the path of a file."""
 
 
@@ -57,11 +58,4 @@ def _value(key: str, text: str) -> Any:
             why = f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
             raise InputError(f"--read {key}={text}", why, "Check the path") from None
         return load_mapping(content) if key == "mapping" else content
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    kind = get_origin(ReadOptions.model_fields[key].annotation)
-    if kind is dict:
-        pairs = [part.partition(":") for part in parts]
-        if not all(colon for _, colon, _ in pairs):
-            raise InputError(f"--read {key}={text}", "is not of the form NAME:NUMBER,NAME:NUMBER", "Correct it")
-        return {name.strip(): number.strip() for name, _, number in pairs}
-    return parts if kind is tuple else text
+    return parse_choice(key, text)

@@ -106,16 +106,20 @@ class TraceFormat:
 
 
 class NotJobs(InputError):
-    """The file is of a known kind that holds no jobs to read; ``named_as`` is its name for people."""
+    """The file is of a known kind that holds no jobs that can be read; ``named_as`` is its name for people.
+
+    ``needs`` names the field of ReadOptions without which it cannot be read, where there is one.
+    """
 
     named_as: str
+    needs: str
 
-    def __init__(self, what: str, why: str, do: str = "", named_as: str = "") -> None:
+    def __init__(self, what: str, why: str, do: str = "", named_as: str = "", needs: str = "") -> None:
         super().__init__(what, why, do)
-        self.named_as = named_as
+        self.named_as, self.needs = named_as, needs
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.what, self.why, self.do, self.named_as)
+        return type(self), (self.what, self.why, self.do, self.named_as, self.needs)
 
 
 def of_columns(*names: str) -> Callable[[Head], Signs | None]:

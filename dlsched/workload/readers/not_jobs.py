@@ -209,7 +209,7 @@ BESIDE_TRACES = (
     ),
     _known(
         "gavel-throughputs", "the throughput table of Gavel", _json("v100", "k80", "p100", "null"),
-        "Give a .trace file, with the option steps_per_s for its run times",
+        "Give it with a .trace file, as the reading choice throughputs",
     ),
     _known(
         "price-list", "a price list of machines",

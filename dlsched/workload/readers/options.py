@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, get_origin
 
 from pydantic import Field
 
+from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 from dlsched.workload.readers.mapping import ColumnMapping
+
+
+def parse_choice(name: str, text: str) -> Any:
+    """Return the value of a reading choice as it is typed: a list as in "a,b", pairs as in "a:1,b:2", else the text.
+
+    InputError where pairs are needed and have no colon.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    kind = get_origin(ReadOptions.model_fields[name].annotation)
+    if kind is dict:
+        pairs = [part.rpartition(":") for part in parts]
+        if not all(colon for _, colon, _ in pairs):
+            raise InputError(f"{name} {text[:80]!r}", "is not of the form NAME:NUMBER,NAME:NUMBER", "Correct it")
+        return {key.strip(): number.strip() for key, _, number in pairs}
+    return parts if kind is tuple else text
 
 
 class ReadOptions(FrozenModel):
@@ -79,6 +95,21 @@ class ReadOptions(FrozenModel):
         "job",
         title="GPUs are asked for by",
         description="Grid Engine: GPUs of a request (-l gpu=2) count once for the job, or for each of its slots.",
+    )
+    throughputs: bytes | None = Field(
+        None, exclude=True, title="Table of throughputs", description="Gavel: content of simulation_throughputs.json."
+    )
+    throughput_of: str = Field(
+        "v100",
+        title="GPU type of the throughputs",
+        min_length=1,
+        max_length=80,
+        description="Gavel: the GPU type on which the steps run, as the table of throughputs names it.",
+    )
+    run_times: dict[str, float] = Field(
+        default_factory=dict,
+        title="Run times by application (s)",
+        description="Pollux and Sia: run time in seconds by application, as in cifar10:1800,others:3600.",
     )
     arrival: Literal["eligible", "submit"] = Field(
         "eligible",

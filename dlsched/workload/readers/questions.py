@@ -55,7 +55,7 @@ class MappingNeeded(InputError):
 
 
 def whose_gpus(name: str, mapping: ColumnMapping, gpus: Floats, workers: Floats) -> MappingNeeded | None:
-    """Return the question whether GPUs are those of the job or of each worker; None where that makes no difference.
+    """Return the question whether GPUs are those of the job or of each worker; None if that makes no difference.
 
     ``gpus`` and ``workers`` are the columns of the table; NaN where a row has no number.
     """
