@@ -29,7 +29,7 @@ from dlsched.workload.readers.not_jobs import NOT_JOBS
 FORMATS: tuple[TraceFormat, ...] = (
     philly.PHILLY,
     swf.SWF,
-    slurm.SACCT,
+    *slurm.FORMATS,
     helios.HELIOS,
     helios.CAPACITY,
     KUEUE,

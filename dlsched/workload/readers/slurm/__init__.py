@@ -4,6 +4,11 @@
 """
 
 from dlsched.workload.readers.exports import SACCT_COMMAND
+from dlsched.workload.readers.slurm.json_jobs import SACCT_JSON
+from dlsched.workload.readers.slurm.squeue import SQUEUE_JSON
 from dlsched.workload.readers.slurm.text import SACCT
+from dlsched.workload.readers.slurm.ub_simulator import UB_CSV, UB_EVENTS
 
-__all__ = ["SACCT", "SACCT_COMMAND"]
+FORMATS = (SACCT, SACCT_JSON, SQUEUE_JSON, UB_EVENTS, UB_CSV)
+
+__all__ = ["FORMATS", "SACCT_COMMAND"]

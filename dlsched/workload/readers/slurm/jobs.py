@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,14 @@ from dlsched.domain.names import first_of
 from dlsched.domain.workload import Floats, Texts
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, optional, required
-from dlsched.workload.readers.convert import bools, clock_spans, from_python, numbers, split_gpus, strings, texts
+from dlsched.workload.readers.convert import bools, clock_spans, from_python, numbers, strings, texts
 from dlsched.workload.readers.exports import SACCT_COMMAND
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm import job_numbers, times
+from dlsched.workload.readers.slurm.demand import demand_of
 from dlsched.workload.readers.slurm.gangs import join_components
 from dlsched.workload.readers.slurm.states import CUT_SHORT, RUNNING, WAITING, state_of
-from dlsched.workload.readers.slurm.tables import distinct
-from dlsched.workload.readers.slurm.tres import req_mem_mib, tres_columns
+from dlsched.workload.readers.slurm.tables import Columns, distinct
 
 WANTED = (
     "jobid", "jobidraw", "jobname", "user", "account", "group", "partition", "qos", "state", "submit", "eligible",
@@ -37,21 +36,6 @@ NEEDED = (
 )
 NO_NODES = {"", "none assigned", "(null)", "none", "unknown", "n/a"}
 HOST_ZONE = "time zone of the sacct host (UTC if exported with TZ=UTC)"
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Columns of sacct by field name in lower case; one that the file does not have is blank."""
-
-    have: frozenset[str]
-    column: Mapping[str, Any]
-
-    def __getitem__(self, name: str) -> Any:
-        return self.column[name]
-
-    def first_of(self, *names: str) -> Any:
-        """Return the first of the columns that the file has; the last, blank, if it has none."""
-        return self.column[next((name for name in names if name in self.have), names[-1])]
 
 
 def columns_of(raw: Mapping[str, Any], rows: int, what: str) -> Columns:
@@ -84,7 +68,7 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
     has_submit = bool({"submit", "eligible"} & columns.have) and not from_steps
     held_s = np.nan_to_num(np.fmax(times.instants(columns["eligible"]).values - asked_s, 0.0))
     ledger.repair(run_s == 0, "run time is 0 s, but the job started", "Set to 1 s", ids)
-    demand = _demand(ledger, columns)
+    demand = demand_of(ledger, columns)
     _flag_peculiar(ledger, columns, ids, state, held_s, options)
     limit_s = times.fill_limits(
         ledger, times.limits_s(columns["timelimitraw"], columns["timelimit"]), columns["partition"]
@@ -193,49 +177,6 @@ def _drop_never_started(ledger: Ledger, ids: Any, state: Texts, start_s: Floats,
         rule = "Dropped: it has no start, or a run time of 0 s (the file names no nodes)"
         started = ~np.isnan(start_s) & ((run_s > 0) | (state == "running"))
     ledger.drop(~started, "job never started", rule, ids, unreadable=False)
-
-
-# ---- demand ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Demand:
-    """Workers, GPUs per worker, cores and GiB of the whole job, and the GPU types asked for; one entry a row."""
-
-    workers: Floats
-    gpus_per_worker: Floats
-    cpus: Floats
-    mem_gib: Floats
-    gpu_types: Texts
-
-
-def _demand(ledger: Ledger, columns: Columns) -> _Demand:
-    given, asked = tres_columns(columns["alloctres"]), tres_columns(columns["reqtres"])
-    given_gres, asked_gres = (tres_columns(columns[name], gres=True) for name in ("allocgres", "reqgres"))
-    nodes = _first_positive(_count(ledger, columns, "nnodes"), _count(ledger, columns, "allocnodes"),
-                            given.nodes, asked.nodes, np.ones(len(given.nodes)))  # fmt: skip
-    tres_gpus = np.where(bools(pc.equal(strings(columns["alloctres"]), "")), asked.gpus, given.gpus)
-    gpus = _first_positive(tres_gpus, given_gres.gpus, asked_gres.gpus * nodes)
-    cpus = _first_positive(given.cpus, _count(ledger, columns, "ncpus"), _count(ledger, columns, "alloccpus"),
-                           asked.cpus, _count(ledger, columns, "reqcpus"))  # fmt: skip
-    mem_mib = _first_positive(given.mem_mib, asked.mem_mib, req_mem_mib(columns["reqmem"], cpus, nodes))
-    workers, per_worker = split_gpus(gpus)
-    types = np.where(asked.gpu_types != "", asked.gpu_types, asked_gres.gpu_types)
-    ledger.flag((given.gpu_types != "") & (types == ""), "GPU type allocated but not requested",
-                "Not a constraint: the job may run on any type", given.gpu_types)  # fmt: skip
-    return _Demand(np.where(gpus == 0, nodes, workers), per_worker, cpus, mem_mib / 1024, types)
-
-
-def _count(ledger: Ledger, columns: Columns, name: str) -> Floats:
-    return optional(ledger, numbers(columns[name]), name, columns[name])
-
-
-def _first_positive(*columns: Floats) -> Floats:
-    """Return for each row the first value above 0, else 0."""
-    result = np.zeros(len(columns[0]))
-    for values in reversed(columns):
-        result = np.where(values > 0, values, result)
-    return result
 
 
 # ---- what is said about them -------------------------------------------------------------------------

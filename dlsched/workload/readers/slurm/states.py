@@ -16,7 +16,8 @@ CODES = {
     "se": "special_exit", "si": "signaling", "so": "stage_out", "st": "stopped", "to": "timeout",
 }  # fmt: skip
 UNKNOWN = "unknown"
-WAITING = ("pending", "requeue_hold", "requeue_fed", "resv_del_hold", "special_exit")
+HELD = ("requeue_hold", "resv_del_hold", "special_exit")
+WAITING = ("pending", "requeue_fed", *HELD)
 RUNNING = ("running", "suspended", "stopped", "completing", "configuring", "resizing", "signaling", "stage_out")
 """States of a job that holds nodes, unless it has an end."""
 CUT_SHORT = ("preempted", "requeued", "node_fail", "boot_fail", "launch_failed", "reconfig_fail")

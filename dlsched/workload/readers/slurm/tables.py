@@ -1,8 +1,9 @@
-"""Columns of texts in which few values repeat often: each distinct one is parsed once."""
+"""Columns of texts by field name; where few values repeat often, each distinct one is parsed once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,3 +27,18 @@ def by_distinct(column: Any, parse: Callable[[str], float]) -> Floats:
     values, which = distinct(column)
     parsed: Floats = np.array([parse(value) for value in values], dtype=np.float64)
     return parsed[which] if len(parsed) else np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of sacct by field name in lower case; one that the file does not have is blank."""
+
+    have: frozenset[str]
+    column: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.column[name]
+
+    def first_of(self, *names: str) -> Any:
+        """Return the first of the columns that the file has; the last, blank, if it has none."""
+        return self.column[next((name for name in names if name in self.have), names[-1])]
