@@ -71,7 +71,7 @@ def first(value: Any) -> str:
 
 
 def part(job: Job, *path: str) -> Any:
-    """Return the value under nested keys; None where there is none."""
+    """Return the value under nested keys, or None."""
     value: Any = job
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
