@@ -21,7 +21,7 @@ from dlsched.workload.readers import (
     swf,
     tabular,
 )
-from dlsched.workload.readers.accounting import lsf, pbs, sge
+from dlsched.workload.readers.accounting import lsf, pbs, pbs_json, sge
 from dlsched.workload.readers.formats import TraceFormat
 from dlsched.workload.readers.kubernetes.workloads import KUEUE
 from dlsched.workload.readers.not_jobs import NOT_JOBS
@@ -49,6 +49,7 @@ FORMATS: tuple[TraceFormat, ...] = (
     google2011.GOOGLE_2011,
     *google2011.GOOGLE_2011_OTHERS,
     pbs.PBS,
+    pbs_json.PBS_JSON,
     lsf.LSF,
     lsf.LSF_EVENTS,
     sge.SGE,

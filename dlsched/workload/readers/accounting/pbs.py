@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 
-from dlsched.workload.readers.accounting.pbs_requests import KEYS, request_of
+from dlsched.workload.readers.accounting.pbs_requests import KEYS, Request, request_of
 from dlsched.workload.readers.accounting.rows import (
     CUT_OFF,
     NOT_TOLD,
@@ -57,26 +58,32 @@ def read_pbs(text: TraceText, options: ReadOptions) -> Draft:
         tokens = _TOKEN.findall(rest) if '"' in rest else rest.split(" ")
         fields = dict(token.partition("=")[::2] for token in tokens)
         try:
-            request = holds(tuple(fields.get(key, "") for key in KEYS))
-            start_s, end_s, limit_s, remarks = _times(fields)
-            gathered.records.append(
-                Record(
-                    line, job_id,
-                    fields.get("user", ""), _group(fields), fields.get("queue", ""), "",
-                    _status(fields.get("Exit_status", ""), end_s - start_s, limit_s),
-                    request.gpu_types, request.hosts,
-                    told_s(fields.get("ctime") or fields.get("qtime") or fields.get("etime", "")),
-                    told_s(fields.get("etime", "")), start_s, end_s, limit_s,
-                    request.gpus, request.nodes, request.cores, request.mem_gib,
-                    (*request.remarks, *remarks, *(("array",) if "[]" in job_id else ())),
-                )
-            )  # fmt: skip
+            gathered.records.append(record_of(line, job_id, fields, holds))
         except ValueError:
             gathered.set_aside(CUT_OFF, line, content)
     return draft_of(text.name, gathered, options, REMARKS)
 
 
-def _times(fields: dict[str, str]) -> tuple[float, float, float, list[str]]:
+def record_of(line: int, job_id: str, fields: Mapping[str, str], holds: Callable[[tuple[str, ...]], Request]) -> Record:
+    """Return the record of a finished job with these fields of its E record; ValueError where one cannot be read.
+
+    ``holds`` is ``request_of``, kept for requests that repeat.
+    """
+    request = holds(tuple(fields.get(key, "") for key in KEYS))
+    start_s, end_s, limit_s, remarks = _times(fields)
+    return Record(
+        line, job_id,
+        fields.get("user", ""), _group(fields), fields.get("queue", ""), "",
+        _status(fields.get("Exit_status", ""), end_s - start_s, limit_s),
+        request.gpu_types, request.hosts,
+        told_s(fields.get("ctime") or fields.get("qtime") or fields.get("etime", "")),
+        told_s(fields.get("etime", "")), start_s, end_s, limit_s,
+        request.gpus, request.nodes, request.cores, request.mem_gib,
+        (*request.remarks, *remarks, *(("array",) if "[]" in job_id else ())),
+    )  # fmt: skip
+
+
+def _times(fields: Mapping[str, str]) -> tuple[float, float, float, list[str]]:
     start_s, end_s = told_s(fields.get("start", "")), told_s(fields.get("end", ""))
     used_s, remarks = clock_s(fields.get("resources_used.walltime", "")), []
     limit_s = clock_s(fields.get("Resource_List.walltime", ""))
@@ -88,7 +95,7 @@ def _times(fields: dict[str, str]) -> tuple[float, float, float, list[str]]:
     return start_s, end_s, limit_s if limit_s > 0 else NOT_TOLD, remarks
 
 
-def _group(fields: dict[str, str]) -> str:
+def _group(fields: Mapping[str, str]) -> str:
     account, project = fields.get("account", "").strip('"'), fields.get("project", "").strip('"')
     return account or (project if project != NO_PROJECT else "") or fields.get("group", "")
 

@@ -136,7 +136,7 @@ def draft_of(
     gathered: Gathered,
     options: ReadOptions,
     remarks: Mapping[str, Remark],
-    assumptions: Sequence[str] = (),
+    time_zone: str = "UTC (the log has seconds since 1970)",
 ) -> Draft:
     """Return the draft of a log.
 
@@ -168,6 +168,12 @@ def draft_of(
     if options.cancelled == "drop":
         rule = "Dropped as asked: cancelled = drop"
         ledger.drop(status == "cancelled", "job was cancelled", rule, ids, unreadable=False)
+    running = status == "running"
+    if options.censored == "drop":
+        ledger.drop(running, "job was running", "Dropped as asked: censored = drop", ids, unreadable=False)
+    else:
+        rule = "Kept with the run time observed so far, which is a lower bound"
+        ledger.flag(running, "job was still running at export", rule, ids)
     submit_s, held_s = _arrival(ledger, asked_s, value["eligible_s"], start_s, options)
     gpus = value["gpus"]
     workers, per_worker = split_gpus(gpus)
@@ -176,14 +182,14 @@ def draft_of(
               "cpus_per_worker": value["cores"] / workers}  # fmt: skip
     if np.isfinite(value["mem_gib"]).any():
         floats["mem_gib_per_worker"] = value["mem_gib"] / workers
-    notes = list(assumptions)
+    notes = []
     if (status == "cancelled").any() and options.cancelled == "keep":
         notes.append("Cancelled jobs keep their recorded run time")
     return Draft(
         ledger, submit_s, end_s - start_s, workers, per_worker,
         texts={column: from_python(columns[name]) for name, column in TEXTS.items()},
         floats=floats, absolute=True, assumptions=notes,
-        meta={"time_zone": "UTC (the log has seconds since 1970)"},
+        meta={"time_zone": time_zone},
     )  # fmt: skip
 
 
