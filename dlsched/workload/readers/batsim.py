@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -18,9 +17,10 @@ from dlsched.workload.readers.canonical import Draft, number, optional, required
 from dlsched.workload.readers.convert import bools, from_python, numbers, strings, texts, words
 from dlsched.workload.readers.formats import Head, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
-from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.source import TraceText, json_object
 from dlsched.workload.readers.table import Table, read_table, sniff
 
+EXPORT = "Give the workload JSON that Batsim reads (-w)"
 DELAYS = ("delay", "DelayProfile")
 SEQUENCES = ("composed", "composition", "sequence", "SequentialCompositionProfile")
 DEEPEST = 20
@@ -52,11 +52,11 @@ def read_workload(text: TraceText, options: ReadOptions) -> Draft:
     A run time is known only for profiles that are a delay, or a sequence of delays: all others depend on the platform
     that Batsim simulates. Jobs with others are dropped and counted. ``walltime`` is the time limit.
     """
-    content = _json(text)
+    content = json_object(text, EXPORT)
     jobs, profiles = content.get("jobs"), content.get("profiles", {})
     if not (isinstance(jobs, list) and jobs and isinstance(profiles, dict)):
         why = "a Batsim workload needs a list of jobs and an object of profiles"
-        raise InputError(f"file {text.name}", why, "Give the workload JSON that Batsim reads (-w)")
+        raise InputError(f"file {text.name}", why, EXPORT)
     run_s_of = dict[str, float]()
     rows = [_job(job, profiles, run_s_of) for job in jobs]
     column = dict(zip(_Job._fields, zip(*rows, strict=True), strict=True))
@@ -74,16 +74,6 @@ def read_workload(text: TraceText, options: ReadOptions) -> Draft:
         floats={"cpus_per_worker": np.ones(len(rows)), "limit_s": _limit_s(np.array(column["limit_s"]))},
         assumptions=[RESOURCE],
     )  # fmt: skip
-
-
-def _json(text: TraceText) -> Mapping[str, Any]:
-    try:
-        content = json.loads(text.data)
-    except (ValueError, RecursionError):
-        raise InputError(f"file {text.name}", "its JSON is damaged or cut off", "Export it again") from None
-    if not isinstance(content, dict):
-        raise InputError(f"file {text.name}", "a Batsim workload is a JSON object", "Check the file")
-    return content
 
 
 def _job(job: Any, profiles: Mapping[str, Any], run_s_of: dict[str, float]) -> _Job:

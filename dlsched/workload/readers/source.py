@@ -5,19 +5,21 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Any, Protocol
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import first_of
 
 MAX_BYTES = 200 * 1024**2
 CHUNK_BYTES = 1 << 20
+MAX_JSON_VALUES = 20_000_000
 MAX_LAYERS = 3
 XZ_MEMORY_BYTES = 256 * 1024**2
 LARGEST_CONTROL_SHARE = 0.05
@@ -64,6 +66,26 @@ def open_trace(source: Path | bytes, name: str = "") -> TraceText:
     if data.startswith(PARQUET_MAGIC):
         return TraceText(data, name, tuple(notes), is_parquet=True)
     return TraceText(_as_text(data, name, notes), name, tuple(notes))
+
+
+def json_object(text: TraceText, do: str) -> dict[str, Any]:
+    """Return the JSON object that a file is.
+
+    Raises
+    ------
+    InputError
+        Damaged, no object, or more values than fit into memory. ``do`` says how to export it.
+    """
+    what, data = f"file {text.name}", text.data
+    if data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_JSON_VALUES:
+        raise InputError(what, f"its JSON has more than {MAX_JSON_VALUES:,} values", "Export fewer jobs")
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        raise InputError(what, "its JSON is damaged or cut off", do) from None
+    if not isinstance(content, dict):
+        raise InputError(what, "its JSON is no object", do)
+    return content
 
 
 def _stored_bytes(source: Path | bytes, name: str) -> tuple[bytes, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -15,7 +14,7 @@ from dlsched.workload.readers.accounting.rows import CUT_OFF, Gathered, clock_s,
 from dlsched.workload.readers.canonical import Draft
 from dlsched.workload.readers.formats import TraceFormat, of_json
 from dlsched.workload.readers.options import ReadOptions
-from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.source import TraceText, json_object
 
 EXPORT = "Export it with qstat -x -f -F json"
 FINISHED, RUNNING = ("F", "X", "E"), ("R", "S", "U")
@@ -32,7 +31,9 @@ def read_pbs_json(text: TraceText, options: ReadOptions) -> Draft:
 
     An end is obittime, else stime plus the walltime used. Waiting jobs have no run time and are counted as no jobs.
     """
-    jobs = _jobs(text)
+    jobs = json_object(text, EXPORT).get("Jobs")
+    if not isinstance(jobs, dict) or not jobs:
+        raise InputError(f"file {text.name}", "it has no Jobs", f"{EXPORT}: without -x finished jobs are left out")
     gathered, holds = Gathered(), cache(request_of)
     for number, (job_id, job) in enumerate(jobs.items(), 1):
         if not isinstance(job, dict):
@@ -49,18 +50,6 @@ def read_pbs_json(text: TraceText, options: ReadOptions) -> Draft:
             continue
         gathered.records.append(record._replace(status="running") if state in RUNNING else record)
     return draft_of(text.name, gathered, options, REMARKS, TIME_ZONE)
-
-
-def _jobs(text: TraceText) -> Mapping[str, Any]:
-    what = f"file {text.name}"
-    try:
-        content = json.loads(text.data)
-    except (ValueError, RecursionError):
-        raise InputError(what, "its JSON is damaged or cut off", EXPORT) from None
-    jobs = content.get("Jobs") if isinstance(content, dict) else None
-    if not isinstance(jobs, dict) or not jobs:
-        raise InputError(what, "it has no Jobs", f"{EXPORT}: without -x finished jobs are left out")
-    return jobs
 
 
 def _fields(job: Mapping[str, Any]) -> dict[str, str]:

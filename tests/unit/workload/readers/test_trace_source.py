@@ -112,3 +112,15 @@ def test_missing_file_and_folder(tmp_path):
         read_trace(tmp_path / "absent.csv")
     with pytest.raises(InputError, match="folder"):
         read_trace(tmp_path)
+
+
+def test_json_with_too_many_values_is_refused_before_it_is_read(monkeypatch):
+    monkeypatch.setattr(source, "MAX_JSON_VALUES", 10)
+    text = source.TraceText(b'{"jobs": [' + b"[]," * 20, "t")
+    with pytest.raises(InputError, match="more than 10 values"):
+        source.json_object(text, "Export it again")
+
+
+def test_json_that_is_no_object_is_refused():
+    with pytest.raises(InputError, match="is no object.*Export it again"):
+        source.json_object(source.TraceText(b"[1]", "t"), "Export it again")
