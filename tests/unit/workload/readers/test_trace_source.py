@@ -122,5 +122,5 @@ def test_json_with_too_many_values_is_refused_before_it_is_read(monkeypatch):
 
 
 def test_json_that_is_no_object_is_refused():
-    with pytest.raises(InputError, match="is no object.*Export it again"):
+    with pytest.raises(InputError, match=r"is no object.*Export it again"):
         source.json_object(source.TraceText(b"[1]", "t"), "Export it again")
