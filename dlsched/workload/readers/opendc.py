@@ -84,12 +84,14 @@ def _spans(column: Any) -> Read:
 
 
 def _signs(head: Head) -> Signs | None:
-    """A task has an id, a time of submission, an end or a duration, and cores; Parquet only."""
-    if not head.is_parquet:
+    """A task has an id, a submission, an end or a duration, and cores; and a memory or clock rate by OpenDC's names."""
+    if not head.is_parquet or "cpu_usage" in head.columns:
         return None
-    signs = [bool(head.columns & set(NAMES[key])) for key in ("id", "submission_time", "cpu_count", "mem_capacity")]
-    signs.append(bool(head.columns & {*NAMES["duration"], *NAMES["end_time"]}))
-    return Signs(sum(signs), len(signs)) if all(signs[:3]) and "cpu_usage" not in head.columns else None
+    signs = (
+        NAMES["id"], NAMES["submission_time"], NAMES["cpu_count"], (*NAMES["duration"], *NAMES["end_time"]),
+        (*NAMES["mem_capacity"], *NAMES["cpu_capacity"]),
+    )  # fmt: skip
+    return Signs(len(signs), len(signs)) if all(head.columns & set(names) for names in signs) else None
 
 
 def _is_fragments(head: Head) -> Signs | None:
