@@ -87,6 +87,6 @@ SPOT_NODES = TraceFormat(
     "Alibaba spot GPU node list (2026)",
     with_columns(*NODE_COLUMNS),
     why="it is the node list of the Alibaba spot GPU trace (node_info_df.csv), which describes machines, not jobs",
-    do="Give job_info_df.csv here; the node list is for the Cluster page",
+    do="Give it as the cluster beside job_info_df.csv",
     source=SOURCE,
 )

@@ -322,7 +322,7 @@ def _unit_of(target: FieldMeaning, name: str, values: Sequence[str]) -> tuple[Un
     if numeric:
         default: Unit = "s"
         if target.kind == "time" and np.isfinite(read.values).any():
-            median = float(np.nanmedian(read.values))
+            median = float(np.nanquantile(read.values, 0.5, method="lower"))  # no sum, which may overflow
             default = "us" if median > 1e14 else "ms" if median > 1e11 else "s"  # a date of this century
         return _suffix(name, _SUFFIX_UNIT, default), True
     if target.kind == "time":

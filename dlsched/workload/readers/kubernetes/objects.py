@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import yaml
 
 from dlsched.domain.errors import InputError
+from dlsched.workload.readers.formats import Head
 from dlsched.workload.readers.source import TraceText
 
 Object = dict[str, Any]
@@ -25,6 +26,15 @@ DEEPEST = 60
 AS_JSON = "Export it as JSON: kubectl get ... -o json"
 _BLANK = re.compile(r"[\s,]*")
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+
+
+def looks_like_objects(head: Head) -> bool:
+    """Return whether a file has apiVersion and kind: as JSON keys, or at the beginning of lines of YAML."""
+    if head.is_parquet:
+        return False
+    if head.json_start and head.has_keys(("apiVersion", "kind")) == 2:
+        return True
+    return all(re.search(rb"(?m)^(?:[-\s{]\s*)?%s:\s" % key, head.data) for key in (b"apiVersion", b"kind"))
 
 
 def objects(text: TraceText) -> Iterator[tuple[int, Object]]:

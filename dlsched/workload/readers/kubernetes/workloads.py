@@ -18,8 +18,8 @@ from dlsched.domain.workload import Floats, Texts
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, optional, required
 from dlsched.workload.readers.convert import from_python, split_gpus, timestamps
-from dlsched.workload.readers.formats import Head, NotJobs, Signs, TraceFormat
-from dlsched.workload.readers.kubernetes.objects import Object, objects, part, parts, word
+from dlsched.workload.readers.formats import NotJobs, Signs, TraceFormat
+from dlsched.workload.readers.kubernetes.objects import Object, looks_like_objects, objects, part, parts, word
 from dlsched.workload.readers.kubernetes.quantities import amount, is_gpu
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
@@ -399,23 +399,16 @@ def _no_workloads(name: str, kinds: Mapping[str, int]) -> InputError:
         why = f"it holds Pods ({listed}), which are parts of jobs, without the time they waited for quota"
     elif short == {"Node"}:
         why = f"it holds Nodes ({listed}), which are machines, not jobs"
-    return NotJobs(f"file {name}", why, f"Give the Workloads: {EXPORT}", label)
-
-
-def _signs(head: Head) -> Signs | None:
-    """Objects have apiVersion and kind: as JSON keys, or at the beginning of lines of YAML."""
-    if head.is_parquet:
-        return None
-    if head.json_start and head.has_keys(("apiVersion", "kind")) == 2:
-        return Signs(2, 2)
-    is_yaml = all(re.search(rb"(?m)^(?:[-\s{]\s*)?%s:\s" % key, head.data) for key in (b"apiVersion", b"kind"))
-    return Signs(2, 2) if is_yaml else None
+    do = f"Give the Workloads: {EXPORT}"
+    if "ClusterQueue" in short:
+        do += "; this file can be given as the cluster beside them"
+    return NotJobs(f"file {name}", why, do, label)
 
 
 KUEUE = TraceFormat(
     "kueue",
     "Kueue Workloads",
-    _signs,
+    lambda head: Signs(2, 2) if looks_like_objects(head) else None,
     read_kueue,
     choices=("cancelled", "censored"),
     source="kueue.sigs.k8s.io, API reference kueue.x-k8s.io/v1beta2: Workload",

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
+from dlsched.workload.readers import read_cluster
 from dlsched.workload.readers.kubernetes.objects import objects
 from dlsched.workload.readers.kubernetes.quantities import amount, is_gpu
 from dlsched.workload.readers.kubernetes.quotas import cluster_of_flavors
@@ -129,6 +130,12 @@ def test_quotas_as_a_cluster():
         (3, 8, "a100", "a100 quota, 8 GPUs"),
         (1, 3, "a100", "a100 quota, 3 GPUs"),
     ]
+    api = "apiVersion: kueue.x-k8s.io/v1beta2\n"
+    described = read_cluster((api + QUEUES.replace("---\n", f"---\n{api}")).encode(), "q")
+    assert described.cluster == cluster
+    assert "quota, put on nodes of 8 GPUs" in described.words
+    with pytest.raises(InputError, match="describes no cluster"):
+        read_cluster(f"{api}kind: LocalQueue\n".encode(), "q")
     assert cluster_of_flavors(TraceText(b"kind: LocalQueue\nmetadata: {name: a}\n", "q")) is None
     for quota in ("20Gi", "1.5", "-4", "many"):
         with pytest.raises(InputError, match=r"line 1, ClusterQueue a: its GPU quota .* is no count of GPUs"):
