@@ -356,6 +356,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="how a trace is read: format=sacct, cpu_jobs=drop, mapping=columns.json; may be repeated",
     )
+    parser.add_argument(
+        "--cluster",
+        metavar="NODES",
+        help="file that describes the cluster of a trace: scontrol show nodes -o, slurm.conf, sinfo, pbsnodes, a node "
+        "list",
+    )
 
 
 def add_csv(parser: argparse.ArgumentParser, rows: str) -> None:

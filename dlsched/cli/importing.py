@@ -6,13 +6,15 @@ import math
 from argparse import Namespace
 from pathlib import Path
 
-from dlsched.cli.output import print_json, printable
+from dlsched.cli.output import print_json, print_table, printable
 from dlsched.cli.reading import options_typed
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.formats import amount, share
 from dlsched.wording.resources import requested_words
+from dlsched.workload.cluster_from_log import ClusterFound
+from dlsched.workload.cluster_from_log.found import FOUND_COLUMNS
 from dlsched.workload.import_report import Report, fit_of, requested_totals
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import ReadOptions, read_trace
@@ -32,7 +34,7 @@ def run(options: Namespace) -> int:
     """Carry out the command."""
     path = Path(options.file).expanduser()
     try:
-        scenario, report, format_key = _read(path, options.file, options_typed(options))
+        scenario, report, format_key, found = _read(path, options.file, options_typed(options))
     except NotJobs as refusal:
         if options.json:
             print_json({"error": str(refusal), "named_as": refusal.named_as})
@@ -47,6 +49,7 @@ def run(options: Namespace) -> int:
         "report": report.as_dict(),
         "assumptions": [one.words for one in scenario.assumptions],
         "cluster": scenario.cluster.model_dump(mode="json"),
+        "cluster_found": None if found is None else found.plain(),
         "load": fit.load,
         "never_fit": fit.never_fit,
         "not_modelled": [str(finding) for finding in fit.not_modelled],
@@ -66,6 +69,9 @@ def run(options: Namespace) -> int:
     for note in (*report.notes, *(one.words for one in scenario.assumptions)):
         print(f"  {printable(note)}")
     print(f"{requested_words(scenario.workload)}.")
+    if found is not None and found.cluster == scenario.cluster:
+        rows = [tuple("–" if cell is None else f"{cell}" for cell in row) for row in found.rows()]
+        print_table(FOUND_COLUMNS, rows)
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
     print(
         f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that are too large for it: "
@@ -78,15 +84,15 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _read(path: Path, typed: str, options: ReadOptions) -> tuple[Scenario, Report, str]:
-    """Return scenario, report and format of a trace, or of an instance of GPU as a service."""
+def _read(path: Path, typed: str, options: ReadOptions) -> tuple[Scenario, Report, str, ClusterFound | None]:
+    """Return scenario, report, format and own cluster of a trace, or of an instance of GPU as a service."""
     if path.is_dir() and is_instance_folder(path):
         read = read_instance_folder(path)
     elif path.is_file() and is_instance_zip(path):
         read = read_instance_zip(path, path.name)
     elif path.is_file():
         trace = read_trace(path, options=options)
-        return scenario_of(trace, path.stem), trace.report, trace.format_key
+        return scenario_of(trace, path.stem), trace.report, trace.format_key, trace.cluster
     else:
         raise InputError(f"file {typed}", "there is no such file", "Check the path")
-    return read.scenario, read.report, INSTANCE
+    return read.scenario, read.report, INSTANCE, None

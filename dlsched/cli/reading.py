@@ -24,7 +24,7 @@ def loaded(options: Namespace) -> Scenario:
 
 
 def options_typed(options: Namespace) -> ReadOptions:
-    """Return the reading choices of ``--read KEY=VALUE``.
+    """Return the reading choices of ``--read KEY=VALUE`` and ``--cluster FILE``.
 
     Lists are separated by commas: ``cores_per_gpu=1:8,2:16``. A column mapping and a description of the cluster are
     given as files.
@@ -35,7 +35,7 @@ def options_typed(options: Namespace) -> ReadOptions:
         An unknown or repeated key, with near names; a value that does not suit.
     """
     given: dict[str, Any] = {}
-    for text in options.read:
+    for text in [*options.read, *([f"cluster={options.cluster}"] if options.cluster else [])]:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
             raise InputError(f"--read {text}", "is not of the form KEY=VALUE", "Write it as in --read cpu_jobs=drop")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, Pool, VmType
@@ -47,6 +47,12 @@ class ClusterFound:
              pool.partition.replace("|", ", "), self.source)
             for pool in self.cluster.pools
         ]  # fmt: skip
+
+    def plain(self) -> dict[str, Any]:
+        """Return source, origin, notes and node types in JSON's own types; memory in GiB."""
+        keys = ("node_type", "nodes", "cores", "mem_gib", "gpus", "partitions")
+        kinds = [dict(zip(keys, row, strict=False)) for row in self.rows()]
+        return {"source": self.source, "origin": dict(self.origin), "notes": list(self.notes), "node_types": kinds}
 
     def completed_by(self, of_log: ClusterFound | None) -> ClusterFound:
         """Return a description with the partitions that the log tells of, where it tells of none itself.
@@ -135,4 +141,7 @@ def _parts(kind: Node) -> str:
     gpus = f"{kind.gpus} x {kind.gpu_type[:40] or 'GPU'}" if kind.gpus else ""
     cores = f"{kind.cores:g} {'core' if kind.cores == 1 else 'cores'}" if kind.cores is not None else ""
     is_short = 0 < len(kind.partitions) <= LONGEST_PARTITION_IN_NAME
-    return ", ".join(part for part in (gpus, cores, kind.partitions if is_short else "") if part) or "node"
+    return (
+        ", ".join(part for part in (gpus, cores, kind.partitions.replace("|", ", ") if is_short else "") if part)
+        or "node"
+    )

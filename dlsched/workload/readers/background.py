@@ -24,7 +24,7 @@ def from_first_complete_instant(draft: Draft) -> None:
     Such a log holds all jobs from the earliest end of a started job on; of those before, only some. It is found by its
     arrivals: before that instant fewer than half as many per second as after it. Jobs that ran then arrive 1 s earlier
     with what was left of run time and limit, and have no recorded start to compare with; jobs that waited then arrive
-    then. Jobs that were gone by then are dropped. The books of the import say how many of each there are.
+    then. The books of the import say how many of each there are.
     """
     start_s, end_s = draft.floats.get("recorded_start_s"), draft.floats.get("recorded_end_s")
     if start_s is None or end_s is None:
@@ -36,12 +36,9 @@ def from_first_complete_instant(draft: Draft) -> None:
     first_s = float(end_s[ended].min())
     if not _is_thin_before(draft.submit_s[alive], first_s):
         return
-    gone = ended & (end_s <= first_s)
-    ran = alive & (start_s < first_s) & ~(end_s <= first_s)
-    waited = alive & ~ran & ~gone & (draft.submit_s < first_s)
+    ran = alive & (start_s < first_s)
+    waited = alive & ~ran & (draft.submit_s < first_s)
     zero_s = first_s - LEAD_S
-    rule = "Dropped: the log lacks other jobs of that time"
-    draft.ledger.drop(gone, "gone before the log is complete", rule, unreadable=False)
     _hold_nodes(draft, ran, start_s, zero_s)
     rule = "They arrive when the log becomes complete, at the earliest end of a job"
     draft.ledger.repair(waited, "already waiting when the log becomes complete", rule, first_s - draft.submit_s)

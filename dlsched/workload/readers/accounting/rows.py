@@ -188,7 +188,7 @@ def draft_of(
     return Draft(
         ledger, submit_s, end_s - start_s, workers, per_worker,
         texts={column: from_python(columns[name]) for name, column in TEXTS.items()},
-        floats=floats, absolute=True, assumptions=notes,
+        floats=floats, absolute=True, assumptions=notes, is_window=True,
         meta={"time_zone": time_zone},
     )  # fmt: skip
 

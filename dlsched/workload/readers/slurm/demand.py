@@ -17,13 +17,14 @@ from dlsched.workload.readers.slurm.tres import req_mem_mib, tres_columns
 
 @dataclass(frozen=True)
 class Demand:
-    """Workers, GPUs per worker, cores and GiB of the whole job, and the GPU types asked for; one entry a row."""
+    """Workers, GPUs per worker, cores and GiB of the whole job, GPU types asked for and allocated; one entry a row."""
 
     workers: Floats
     gpus_per_worker: Floats
     cpus: Floats
     mem_gib: Floats
     gpu_types: Texts
+    gpu_types_used: Texts
 
 
 def demand_of(ledger: Ledger, columns: Columns) -> Demand:
@@ -44,7 +45,7 @@ def demand_of(ledger: Ledger, columns: Columns) -> Demand:
     types = np.where(asked.gpu_types != "", asked.gpu_types, asked_gres.gpu_types)
     ledger.flag((given.gpu_types != "") & (types == ""), "GPU type allocated but not requested",
                 "Not a constraint: the job may run on any type", given.gpu_types)  # fmt: skip
-    return Demand(np.where(gpus == 0, nodes, workers), per_worker, cpus, mem_mib / 1024, types)
+    return Demand(np.where(gpus == 0, nodes, workers), per_worker, cpus, mem_mib / 1024, types, given.gpu_types)
 
 
 def _count(ledger: Ledger, columns: Columns, name: str) -> Floats:

@@ -89,6 +89,8 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
         absolute=True,
         meta={"time_zone": zone},
         assumptions=_assumptions(options, state, columns, from_steps=from_steps),
+        gpu_types_used=from_python(demand.gpu_types_used),
+        is_window=True,
     )  # fmt: skip
     join_components(draft, ids)
     return draft
