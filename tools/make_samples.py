@@ -6,6 +6,7 @@ Every job is made up by the job mix generator of this project; times are whole s
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ if str(ROOT) not in sys.path:
 
 from dlsched.domain.randomness import job_uniforms  # noqa: E402
 from dlsched.domain.workload import Workload  # noqa: E402
+from dlsched.workload.hostlist import compress  # noqa: E402
 from dlsched.workload.studies.registry import draw  # noqa: E402
 
 SAMPLES = ROOT / "data" / "samples"
@@ -152,25 +154,51 @@ def _seconds(values: np.ndarray) -> list[int]:
 def _sacct(jobs: Workload, seed: int) -> bytes:
     """Return the lines of ``sacct -a -X -P``: most jobs complete, some fail, time out or are cancelled."""
     chance = job_uniforms(seed, "fill", jobs.job_id, 2)
+    submit_s, gpus = _seconds(jobs.submit_s), jobs.workers.tolist()
+    start_s = [at + int(late**3 * 7200) for at, late in zip(submit_s, chance[:, 1].tolist(), strict=True)]
+    run_s = [
+        0 if never else min(run, LIMIT_S) for run, never in zip(_seconds(jobs.work), chance[:, 0] < 0.03, strict=True)
+    ]
     rows = zip(
-        _seconds(jobs.submit_s), _seconds(jobs.work), jobs.workers.tolist(), jobs.columns()["user"], chance, strict=True
-    )
+        submit_s, start_s, _seconds(jobs.work), gpus, _node_lists(start_s, run_s, gpus), jobs.columns()["user"],
+        chance[:, 0].tolist(), strict=True,
+    )  # fmt: skip
     lines = [_sacct_line(5000 + number, *row) for number, row in enumerate(rows)]
     return ("\n".join([SACCT_HEADER, *lines]) + "\n").encode()
 
 
-def _sacct_line(number: int, submit_s: int, run_s: int, gpus: int, user: str, chance: np.ndarray) -> str:
-    never_started = chance[0] < 0.03
-    state, exit_code = _state(float(chance[0]), run_s)
-    run_s = 0 if never_started else min(run_s, LIMIT_S)
-    start_s = submit_s + int(chance[1] ** 3 * 7200)
-    nodes = -(-gpus // 8)
-    asked = f"billing={gpus * 8},cpu={gpus * 8},gres/gpu:a100={gpus},gres/gpu={gpus},mem={gpus * 64}G,node={nodes}"
-    begun = "Unknown" if never_started else _clock(start_s)
+def _node_lists(start_s: list[int], run_s: list[int], gpus: list[int]) -> list[str]:
+    """Return the nodes of 8 GPUs that jobs run on: the fullest with room, else a further one; "" without run time."""
+    free: list[int] = []
+    ends: list[tuple[int, int, int]] = []  # when, node, GPUs
+    lists = [""] * len(start_s)
+    for row in sorted((row for row, run in enumerate(run_s) if run), key=lambda row: start_s[row]):
+        while ends and ends[0][0] <= start_s[row]:
+            _, node, held = heapq.heappop(ends)
+            free[node] += held
+        nodes = []
+        for part in [8] * (gpus[row] // 8) + [gpus[row] % 8] * (gpus[row] % 8 > 0):
+            room = [node for node, left in enumerate(free) if left >= part]
+            node = min(room, key=lambda node: free[node], default=len(free))
+            free += [8] * (node == len(free))
+            free[node] -= part
+            heapq.heappush(ends, (start_s[row] + run_s[row], node, part))
+            nodes.append(f"gpu{node + 1:02}")
+        lists[row] = compress(nodes)
+    return lists
+
+
+def _sacct_line(
+    number: int, submit_s: int, start_s: int, run_s: int, gpus: int, nodes: str, user: str, chance: float
+) -> str:
+    state, exit_code = _state(chance, run_s)
+    run_s = min(run_s, LIMIT_S) if nodes else 0
+    count = -(-gpus // 8)
+    asked = f"billing={gpus * 8},cpu={gpus * 8},gres/gpu:a100={gpus},gres/gpu={gpus},mem={gpus * 64}G,node={count}"
     cells = (
         number, number, f"train-{number % 17}", user, "lab", "gpu", "normal", state, _clock(submit_s), _clock(submit_s),
-        begun, _clock(start_s + run_s), run_s, LIMIT_S // 60, nodes, gpus * 8, asked, "" if never_started else asked,
-        "None assigned" if never_started else f"gpu[01-{nodes:02}]", exit_code,
+        _clock(start_s) if nodes else "Unknown", _clock(start_s + run_s), run_s, LIMIT_S // 60, count, gpus * 8, asked,
+        asked if nodes else "", nodes or "None assigned", exit_code,
     )  # fmt: skip
     return "|".join(str(cell) for cell in cells)
 

@@ -70,8 +70,7 @@ def run(options: Namespace) -> int:
         print(f"  {printable(note)}")
     print(f"{requested_words(scenario.workload)}.")
     if found is not None and found.cluster == scenario.cluster:
-        rows = [tuple("–" if cell is None else f"{cell}" for cell in row) for row in found.rows()]
-        print_table(FOUND_COLUMNS, rows)
+        print_table(FOUND_COLUMNS, found.cells())
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
     print(
         f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that are too large for it: "

@@ -48,6 +48,14 @@ class ClusterFound:
             for pool in self.cluster.pools
         ]  # fmt: skip
 
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the rows as texts with units, "–" where a resource is not told."""
+        return [
+            (name, f"{nodes:,}", "–" if cores is None else f"{cores:g}", "–" if mem is None else f"{mem:g} GiB",
+             f"{gpus:,}", partitions, source)
+            for name, nodes, cores, mem, gpus, partitions, source in self.rows()
+        ]  # fmt: skip
+
     def plain(self) -> dict[str, Any]:
         """Return source, origin, notes and node types in JSON's own types; memory in GiB."""
         keys = ("node_type", "nodes", "cores", "mem_gib", "gpus", "partitions")

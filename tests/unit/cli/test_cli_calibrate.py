@@ -70,10 +70,19 @@ def test_json_and_csv_hold_every_policy_and_grouping(
     assert float(rows[0]["wait mean replayed, s"]) == pytest.approx(answer.of("sjf").wait.replayed.mean_s)
 
 
-def test_a_default_cluster_is_said_not_to_be_that_of_the_recording(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_default_cluster_is_said_not_to_be_that_of_the_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"j{n},{n * 60},{n * 60 + 30},1,600" for n in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["job_id,submit_time_s,start_s,num_gpus,duration_s", *rows]))
+    assert main(["calibrate", str(tmp_path / "t.csv"), "--policies", "fifo"]) == 0
+    assert "Default cluster: " in capsys.readouterr().out
+
+
+def test_the_cluster_of_a_log_is_not_called_a_default_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calibrate", SACCT, "--policies", "fifo"]) == 0
     out = capsys.readouterr().out
-    assert "Default cluster: " in out
+    assert "Default cluster: " not in out
     assert "of those compared 13 cancelled, 16 failed and 9 timeout" in out
 
 
