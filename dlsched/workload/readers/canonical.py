@@ -308,7 +308,7 @@ def _numbered(ids: Texts, rows: Ints, used: set[Any]) -> Texts:
 
 
 def _cluster_of_log(draft: Draft, cleaned: Mapping[str, Texts]) -> ClusterFound | None:
-    """Return the cluster that the started jobs held, None where they name no nodes."""
+    """Return the cluster that the started jobs held, None if they name no nodes."""
     nodes, start_s = cleaned.get("recorded_nodes"), draft.floats.get("recorded_start_s")
     if nodes is None or start_s is None:
         return None

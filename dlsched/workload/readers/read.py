@@ -25,7 +25,7 @@ PREVIEW_ROWS = 5
 class TraceRead:
     """A trace as a workload, its import report, and what was assumed, in words.
 
-    ``cluster`` is the one that the trace, or a description that came with it, tells of; None where nothing does.
+    ``cluster`` is the one that the trace, or a description that came with it, tells of; None if nothing does.
     """
 
     workload: Workload

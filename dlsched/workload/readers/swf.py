@@ -211,7 +211,7 @@ def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
 def _cluster(header: dict[str, str], options: ReadOptions, used: float) -> ClusterFound | None:
     """Return MaxNodes nodes that share MaxProcs as evenly as they can, where the header states them.
 
-    ``used``: the most processors that jobs held at once. None where processors count as GPUs by partition, or do not
+    ``used``: the most processors that jobs held at once. None if processors count as GPUs by partition, or do not
     become whole GPUs.
     """
     processors = _count(header, "MaxProcs")
