@@ -104,6 +104,7 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
         if name == command:
             import_module(f"dlsched.cli.{name.replace('-', '_')}").add_arguments(parser_of)
     _history(commands.add_parser("history", help="what a recorded log says: waits, hours used, cost, idle hours"))
+    _anonymise(commands.add_parser("anonymise", help="write a copy of a log or scenario without names and dates"))
     _compare(commands.add_parser("compare", help="compare policies and changes with a baseline, in the same futures"))
     _report(commands.add_parser("report", help="write a decision memo: HTML, PPTX or XLSX"))
     return parser
@@ -208,6 +209,14 @@ def _history(parser: argparse.ArgumentParser) -> None:
     )
     add_csv(parser, "one line per group, for --by or for all groupings")
     add_json(parser)
+
+
+def _anonymise(parser: argparse.ArgumentParser) -> None:
+    add_file(parser)
+    parser.add_argument("out", metavar="OUT", help="copy to write: .csv or .parquet for jobs, .json or .toml for all")
+    parser.add_argument(
+        "--key", metavar="SECRET", help="secret that decides the new names; the same gives the same (default: random)"
+    )
 
 
 def add_keep_numbers(parser: argparse.ArgumentParser) -> None:

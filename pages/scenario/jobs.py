@@ -3,7 +3,17 @@ import streamlit as st
 from dlsched.ui.frame import page, session
 from dlsched.ui.frame.parts import mistakes_shown, part_of_page
 from dlsched.ui.frame.text import safe
-from dlsched.ui.scenario import calibration, drawn, fill, happened, jobs, new_scenario, samples, trace_file
+from dlsched.ui.scenario import (
+    anonymised_copy,
+    calibration,
+    drawn,
+    fill,
+    happened,
+    jobs,
+    new_scenario,
+    samples,
+    trace_file,
+)
 from dlsched.wording.formats import amount
 from dlsched.workload.fill import missing
 
@@ -55,6 +65,8 @@ if shown is not None and part == "Profile":
         jobs.on_which_cluster(shown, base, is_new=new is not None)
     jobs.profile(shown)
     jobs.jobs_table(shown)
+    if source == "Current":
+        anonymised_copy.button(current)
 elif part == "What happened":
     places, work = happened.part(current), happened.WORK
 elif part == "Trust":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
@@ -12,6 +13,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
 from dlsched.runner.background import Runner
 from dlsched.store import Store
+from dlsched.ui.scenario import anonymised_copy
+from dlsched.workload.scenario_file import read_scenario
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
@@ -39,6 +42,32 @@ def test_jobs_without_recorded_starts_have_no_history(store: Store, open_page: O
     app = opened(store, open_page, small_scenario())
     assert not app.exception
     assert "no recorded start times" in shown(app)
+
+
+def test_a_copy_without_names_can_be_downloaded(
+    store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: dict[str, Callable[[], bytes]] = {}
+
+    def button(label: str, data: Callable[[], bytes], **_: object) -> bool:
+        made[label] = data
+        return False
+
+    monkeypatch.setattr(st, "download_button", button)
+    anonymised_copy.button(recorded())
+    assert set(made) == {"Scenario file", "Jobs (Parquet)"}
+    copy = read_scenario(made["Scenario file"]())
+    assert copy.workload.submit_s.tolist() == recorded().workload.submit_s.tolist()
+    assert b"bob" not in made["Scenario file"]() + made["Jobs (Parquet)"]()
+    made.clear()
+    anonymised_copy.button(recorded().replace(generator={"kind": "job-mix"}))
+    assert not made  # generated jobs have nothing to hide
+
+
+def test_the_page_offers_a_copy(store: Store, open_page: OpenPage) -> None:
+    app = open_page(PAGE, scenario=store.save_scenario(recorded()).scenario_hash)
+    assert not app.exception
+    assert "Still visible" in shown(app)
 
 
 def test_it_is_computed_and_shown(store: Store, open_page: OpenPage, runner: Runner) -> None:

@@ -1,0 +1,260 @@
+"""A copy of a log or scenario without names and dates, on which every replay gives the same numbers.
+
+Names become a letter and digits of a keyed hash (BLAKE2b), the same for the same name and key. Partitions, nodes and
+node types are numbered in their own order instead, because that order decides which of equal nodes a job gets. Dates
+move by a whole number of weeks, so that weekday and hour stay. Everything else stays: times from the first job, what
+jobs request, priorities, recorded outcomes, names of GPU types. No text is copied but those.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dlsched.domain.assumptions import EXAMPLE_PRICE, Assumption
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.columns import COLUMNS
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario, SpeedSpec
+from dlsched.domain.timetable import TimeTable
+from dlsched.domain.workload import Texts, Workload
+from dlsched.workload.hostlist import compress, expand, in_order
+
+LETTERS: Mapping[str, str] = {"job_id": "j", "user": "u", "group": "g", "model": "m", "profile": "f", "job_class": "c"}
+"""First letter of the names that stand in for those of a column; others have x."""
+KEPT = ("gpu_types",)
+"""Text columns that stay: GPU types decide where a job may run and how fast."""
+IN_ORDER = ("partition", "recorded_nodes")
+DIGITS = (12, 18, 30)
+"""How many digits a name may have: the first of these with which no two names are the same."""
+LEAST_WEEKS, MOST_WEEKS = 52, 520
+EARLY_YEAR = 1995
+"""Dates before this year move forwards, as clocks start in 1980."""
+MOST_NODE_NAMES = 20_000_000
+STATUS_WORDS = frozenset({
+    "aborted", "boot_fail", "canceled", "cancelled", "completed", "complete", "completing", "deadline", "done", "error",
+    "evicted", "exit", "failed", "finished", "killed", "node_fail", "out_of_memory", "partial", "pass", "passed",
+    "pending", "preempted", "requeued", "resizing", "revoked", "running", "stopped", "succeeded", "success",
+    "suspended", "terminated", "timeout", "unknown",
+})  # fmt: skip
+"""Recorded outcomes that are copied, in small letters; what follows the first word is not."""
+SAME = "as in the original"
+ABOUT_NAMES = frozenset({"rule", "users"})
+"""Kinds of assumptions that are left out: their words may hold names."""
+_WORD = re.compile(r"[A-Za-z_]+")
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """The copy, and how many names of each kind were replaced, most first."""
+
+    scenario: Scenario
+    replaced: Mapping[str, int]
+    has_dates: bool
+
+
+def anonymised(scenario: Scenario, key: bytes) -> Copy:
+    """Return a copy of a scenario without names and dates; ``key``, of up to 64 bytes, decides what stands for them.
+
+    Raises
+    ------
+    InputError
+        Where the jobs are generated from a description: its words are part of what is drawn. Also for more than
+        20 million node names.
+    """
+    if scenario.generator is not None:
+        do = "Save the jobs as a table first, or share the description itself"
+        raise InputError(f"scenario {scenario.name!r:.80}", "has jobs that are generated, not recorded", do)
+    jobs, cluster = scenario.workload, scenario.cluster
+    partitions = _partitions_of(jobs, cluster)
+    columns: dict[str, Any] = {}
+    replaced: dict[str, int] = {}
+    profiles = () if scenario.speed.times is None else scenario.speed.times.profiles
+    renamed_profiles: Mapping[str, str] = {}
+    for column in COLUMNS:
+        values = getattr(jobs, column.name)
+        if column.kind != "text" or values is None or column.name in (*KEPT, *IN_ORDER, "recorded_status"):
+            continue
+        names = {*values} | ({*profiles} if column.name == "profile" else set())
+        new = pseudonyms(names, key, column.name)
+        renamed_profiles = new if column.name == "profile" else renamed_profiles
+        columns[column.name] = _mapped(values, new)
+        replaced[column.name] = len(new)
+    if jobs.partition is not None:
+        columns["partition"] = _mapped(jobs.partition, partitions)
+    if partitions:
+        replaced["partition"] = len(partitions)
+    if jobs.recorded_status is not None:
+        outcomes = {str(text): _status(str(text), key) for text in {*jobs.recorded_status}}
+        columns["recorded_status"] = _mapped(jobs.recorded_status, outcomes)
+    nodes = _Nodes.of([] if jobs.recorded_nodes is None else jobs.recorded_nodes, key)
+    if jobs.recorded_nodes is not None:
+        columns["recorded_nodes"] = _mapped(jobs.recorded_nodes, nodes.lists)
+        replaced["node"] = nodes.count
+    if profiles and not renamed_profiles:
+        renamed_profiles = pseudonyms(profiles, key, "profile")
+    meta = _moved(jobs.meta, key)
+    copy = replace(jobs, **columns, meta=meta)
+    return Copy(
+        scenario.replace(
+            workload=copy,
+            cluster=_cluster(cluster, partitions),
+            speed=_speed(scenario.speed, renamed_profiles),
+            name="anonymised",
+            assumptions=_assumptions(scenario.assumptions),
+        ),
+        dict(sorted(replaced.items(), key=lambda item: -item[1])),
+        "time_zero" in meta,
+    )
+
+
+def key_of(secret: str | None = None) -> bytes:
+    """Return the key of a secret; a random one, which is kept nowhere, without one."""
+    return secrets.token_bytes(64) if secret is None else blake2b(secret.encode(errors="surrogatepass")).digest()
+
+
+# ---- names -------------------------------------------------------------------------------------------
+
+
+def pseudonyms(names: Iterable[str], key: bytes, column: str) -> dict[str, str]:
+    """Return what stands in for each name of a column; different names get different ones, "" stays out.
+
+    Only digits follow the letter, so that no name of letters comes about by chance.
+    """
+    distinct = {str(name) for name in names} - {""}
+    for digits in DIGITS:
+        found = {name: _pseudonym(name, key, column, digits) for name in distinct}
+        if len(set(found.values())) == len(found):
+            return found
+    raise InputError(f"column {column}", "two names have the same hash", "Try again with another key")
+
+
+def _pseudonym(name: str, key: bytes, column: str, digits: int) -> str:
+    text = f"{column}\0{name}".encode(errors="surrogatepass")
+    number = int.from_bytes(blake2b(text, key=key, digest_size=16).digest(), "big")
+    return LETTERS.get(column, "x") + f"{number:039d}"[-digits:]
+
+
+def _mapped(values: Texts, new: Mapping[str, str]) -> Texts:
+    """Return the column with other names; what is not among them, such as "", becomes empty."""
+    codes, names = pd.factorize(values)
+    return np.array([new.get(str(name), "") for name in names], dtype=object)[codes]
+
+
+def _status(text: str, key: bytes) -> str:
+    """Return the first word of an outcome where it is a usual one: "CANCELLED by 1001" names a user."""
+    if not text:
+        return ""
+    word = _WORD.match(text.strip())
+    if word is not None and word.group().lower() in STATUS_WORDS:
+        return word.group()
+    return _pseudonym(text, key, "recorded_status", DIGITS[0])
+
+
+def _numbered(names: Sequence[str], lead: str) -> dict[str, str]:
+    """Return numbers in the order of the names: p01, p02, ...; sorted they are in the same order."""
+    digits = max(2, len(str(len(names))))
+    return {name: f"{lead}{number:0{digits}d}" for number, name in enumerate(names, 1)}
+
+
+def _partitions_of(jobs: Workload, cluster: Cluster) -> dict[str, str]:
+    named = set() if jobs.partition is None else {str(name) for name in {*jobs.partition}}
+    named |= {part for pool in cluster.pools for part in pool.partition.split("|")}
+    return _numbered(sorted(named - {""}), "p")
+
+
+# ---- nodes -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """Host list -> host list of the copy, and how many nodes they name."""
+
+    lists: Mapping[str, str]
+    count: int
+
+    @classmethod
+    def of(cls, texts: Iterable[str], key: bytes) -> _Nodes:
+        """Number the nodes of host lists in natural order; a text that is no host list is hashed as a whole."""
+        expanded: dict[str, list[str]] = {}
+        other: dict[str, str] = {}
+        total = 0
+        for text in {str(one) for one in texts} - {""}:
+            try:
+                expanded[text] = expand(text)
+            except InputError:
+                other[text] = _pseudonym(text, key, "recorded_nodes", DIGITS[0])
+                continue
+            total += len(expanded[text])
+            if total > MOST_NODE_NAMES:
+                why = f"the host lists name more than {MOST_NODE_NAMES:,} nodes in all"
+                raise InputError("column recorded_nodes", why, "Leave the column out")
+        new = _numbered(in_order(name for names in expanded.values() for name in names), "n")
+        lists = {text: _list_of([new[name] for name in names]) for text, names in expanded.items()}
+        return cls(lists | other, len(new) + len(other))
+
+
+def _list_of(names: list[str]) -> str:
+    """Return names as a host list; one that repeats names keeps them all."""
+    return compress(names) if len(set(names)) == len(names) else ",".join(names)
+
+
+# ---- dates, cluster, speed, assumptions -----------------------------------------------------------------
+
+
+def _moved(meta: Mapping[str, str], key: bytes) -> dict[str, str]:
+    """Return the date of second 0, moved by a whole number of weeks, and its zone where that is UTC; nothing else."""
+    try:
+        zero = datetime.fromisoformat(meta.get("time_zero", ""))
+    except ValueError:
+        return {}
+    zone = "as recorded"
+    if zero.tzinfo is not None:
+        zero, zone = zero.astimezone(UTC).replace(tzinfo=None), "UTC"
+    span = MOST_WEEKS - LEAST_WEEKS + 1
+    weeks = LEAST_WEEKS + int.from_bytes(blake2b(b"weeks", key=key, digest_size=8).digest(), "big") % span
+    with suppress(OverflowError):
+        moved = zero + timedelta(weeks=weeks if zero.year < EARLY_YEAR else -weeks)
+        return {"time_zero": moved.isoformat(), "time_zone": zone}
+    return {}
+
+
+def _cluster(cluster: Cluster, partitions: Mapping[str, str]) -> Cluster:
+    """Return the cluster with node types and partitions numbered."""
+    types = _numbered(sorted({vm.name for vm in (*(pool.vm for pool in cluster.pools), *cluster.catalogue)}), "type-")
+
+    def renamed(vm: VmType) -> VmType:
+        return vm.model_copy(update={"name": types[vm.name]})
+
+    def pool_of(pool: Pool) -> Pool:
+        parts = "|".join(partitions[part] for part in pool.partition.split("|") if part)
+        return pool.model_copy(update={"vm": renamed(pool.vm), "partition": parts})
+
+    pools, catalogue = tuple(map(pool_of, cluster.pools)), tuple(map(renamed, cluster.catalogue))
+    return cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
+
+
+def _speed(speed: SpeedSpec, profiles: Mapping[str, str]) -> SpeedSpec:
+    if speed.times is None:
+        return speed
+    rows = {profiles[profile]: by_type for profile, by_type in speed.times.rows.items()}
+    return speed.model_copy(update={"times": TimeTable(rows=rows)})
+
+
+def _assumptions(given: Sequence[Assumption]) -> tuple[Assumption, ...]:
+    """Return what kinds of assumptions there are, without their words."""
+    kinds = {"example-price" if one.is_example_price else one.kind: one.since for one in given}
+    return tuple(
+        Assumption(kind=kind, text=EXAMPLE_PRICE if kind == "example-price" else SAME, since=since)
+        for kind, since in kinds.items()
+        if kind not in ABOUT_NAMES
+    )
