@@ -1,6 +1,6 @@
 """Measure every promise and print target, measured, ok; status 1 when one is broken.
 
-Options: commands, elastic, experiment, pd-ors, renting, size, smd, steady, store, sweep, what-if.
+Options: commands, elastic, experiment, pd-ors, renting, size, slurm, smd, steady, store, sweep, what-if.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from benchmarks import (
     renting,
     rolling_horizon,
     sizing,
+    slurm_log,
     steady_experiment,
     steady_state,
     storing,
@@ -29,6 +30,7 @@ PARTS = {
     "pd-ors": primal_dual.lines,
     "renting": renting.lines,
     "size": sizing.lines,
+    "slurm": slurm_log.lines,
     "smd": admission.lines,
     "steady": steady_state.lines,
     "experiment": steady_experiment.lines,

@@ -110,7 +110,7 @@ def drop_zone() -> None:
     given = st.file_uploader(
         "Drop a job log or a scenario file", key="home-drop",
         help="Slurm sacct, SWF, Philly, Helios, Alibaba openb or any table (CSV, JSON, Parquet), also compressed; or a "
-        "scenario of this app (.toml, .json). Up to 200 MB. It stays on this host.",
+        "scenario of this app (.toml, .json). Up to 200 MB, or 512 MB when unpacked. It stays on this host.",
     )  # fmt: skip
     if given is None:
         return

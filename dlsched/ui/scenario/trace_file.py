@@ -57,7 +57,7 @@ def upload(current: Scenario) -> Scenario | None:
     with left:
         file = kept_file(
             "Drop a job trace: a log, CSV, JSON or Parquet, also .gz .zip .bz2 .xz", DROP,
-            "Up to 200 MB, also when unpacked. It stays on this host.",
+            "Up to 200 MB, or 512 MB when unpacked. It stays on this host.",
         )  # fmt: skip
         if file is None:
             st.markdown(

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,7 +18,10 @@ from typing import Any, Protocol
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import first_of
 
-MAX_BYTES = 200 * 1024**2
+MAX_BYTES = 512 * 1024**2
+"""A million lines of sacct with the fields we ask for have 300 MB."""
+MAX_JSON_BYTES = 200 * 1024**2
+"""Less than for tables: JSON takes many times its size in memory."""
 CHUNK_BYTES = 1 << 20
 MAX_JSON_VALUES = 20_000_000
 MAX_LAYERS = 3
@@ -25,6 +29,7 @@ XZ_MEMORY_BYTES = 256 * 1024**2
 LARGEST_CONTROL_SHARE = 0.05
 PARQUET_MAGIC = b"PAR1"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b") | {127})
+_JSON = re.compile(rb"\s*[\[{]")
 _FOREIGN = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!", "a RAR archive"),
@@ -65,7 +70,11 @@ def open_trace(source: Path | bytes, name: str = "") -> TraceText:
         raise InputError(f"file {name}", "it is empty", "Export it again")
     if data.startswith(PARQUET_MAGIC):
         return TraceText(data, name, tuple(notes), is_parquet=True)
-    return TraceText(_as_text(data, name, notes), name, tuple(notes))
+    text = _as_text(data, name, notes)
+    if len(text) > MAX_JSON_BYTES and _JSON.match(text):
+        limit = f"JSON files are limited to {MAX_JSON_BYTES // 1024**2} MiB"
+        raise InputError(f"file {name}", f"it is too large: {limit}", "Split it, or export it as a table")
+    return TraceText(text, name, tuple(notes))
 
 
 def json_object(text: TraceText, do: str) -> dict[str, Any]:

@@ -107,6 +107,14 @@ def test_a_large_stored_file_is_refused(monkeypatch, tmp_path):
         read_trace(tmp_path / "t.csv")
 
 
+def test_json_has_a_limit_of_its_own(monkeypatch):
+    monkeypatch.setattr(source, "MAX_JSON_BYTES", 1 << 20)
+    with pytest.raises(InputError, match="JSON files are limited to 1 MiB"):
+        read_trace(b' [{"a": "' + b"x" * (2 << 20), "t")
+    with pytest.raises(InputError, match="without columns"):
+        read_trace(b"x" * (2 << 20), "t")
+
+
 def test_missing_file_and_folder(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_trace(tmp_path / "absent.csv")
