@@ -13,8 +13,8 @@ from dlsched.workload.anonymise import anonymised, key_of
 TOLD = (
     "A copy that may be shown to others: names of jobs, users, groups, partitions and nodes are replaced, dates move "
     "by a whole number of weeks, and texts such as file names are left out. A replay of it gives the same numbers. "
-    "**Still visible**: how many jobs each (unnamed) user has, when they arrive, run times and time limits, what they request, "
-    "recorded outcomes, GPU types."
+    "**Still visible**: how many jobs each (unnamed) user has, when they arrive, run times and time limits, what they "
+    "request, recorded outcomes, GPU types."
 )
 
 
