@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from dlsched.workload.readers.canonical import Draft, number, optional, required
 from dlsched.workload.readers.convert import from_python, numbers, split_gpus, strings, timestamps, words
-from dlsched.workload.readers.formats import TraceFormat, with_columns
+from dlsched.workload.readers.formats import Head, Signs, TraceFormat, with_columns
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import need_columns, read_table, sniff
@@ -111,6 +113,11 @@ def read_converted(text: TraceText, options: ReadOptions) -> Draft:
     )  # fmt: skip
 
 
+def _is_usage(head: Head) -> bool:
+    addresses = [re.fullmatch(r"\d{1,3}(_\d{1,3}){3}(_\d+)?", name) is not None for name in head.columns - {"time"}]
+    return "time" in head.columns and bool(addresses) and all(addresses)
+
+
 ACME = TraceFormat(
     "acme",
     "Acme job trace (Seren, Kalos)",
@@ -118,6 +125,22 @@ ACME = TraceFormat(
     read_acme,
     choices=("cancelled",),
     source="github.com/InternLM/AcmeTrace, README: schema of the job traces",
+)
+ACME_SUMMARY = TraceFormat(
+    "acme-summary",
+    "Acme cluster summary",
+    with_columns("job_num", "gpu_job_num", "avg_que_time_gpu"),
+    why="it is the cluster summary of the Acme trace: one line for each cluster, not its jobs",
+    do="Give trace_seren.csv or trace_kalos.csv",
+    source="github.com/InternLM/AcmeTrace",
+)
+ACME_USAGE = TraceFormat(
+    "acme-utilisation",
+    "Acme utilisation table",
+    lambda head: Signs(2, 2) if _is_usage(head) else None,
+    why="it is a utilisation table of the Acme trace: one column for each node, no jobs",
+    do="Give trace_seren.csv or trace_kalos.csv",
+    source="github.com/InternLM/AcmeTrace",
 )
 ACME_CONVERTED = TraceFormat(
     "acme-converted",

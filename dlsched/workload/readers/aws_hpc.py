@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow.compute as pc
 
 from dlsched.workload.readers.canonical import Draft, number, optional, required
-from dlsched.workload.readers.convert import bools, clock_spans, from_python, numbers, strings, timestamps
-from dlsched.workload.readers.formats import TraceFormat, with_columns
+from dlsched.workload.readers.convert import Read, bools, clock_spans, from_python, numbers, strings, timestamps
+from dlsched.workload.readers.formats import Head, Signs, TraceFormat, with_columns
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import need_columns, read_table, sniff
@@ -31,17 +33,21 @@ def read_aws_hpc(text: TraceText, options: ReadOptions) -> Draft:
     ledger = table.ledger("job_id")
     blank = from_python([""] * table.rows)
     column = {name: table.columns.get(name, blank) for name in COLUMNS}
-    asked_s = required(ledger, timestamps(column["submit_time"]), "submission time", column["submit_time"])
-    end_s = optional(ledger, timestamps(column["finish_time"]), "finish time", column["finish_time"])
-    eligible_s = optional(ledger, timestamps(column["eligible_time"]), "eligible time", column["eligible_time"])
+    asked_s = required(ledger, _instants(column["submit_time"]), "submission time", column["submit_time"])
+    start_s, end_s, eligible_s = (
+        optional(ledger, _instants(column[name]), name.replace("_", " "), column[name])
+        for name in ("start_time", "finish_time", "eligible_time")
+    )
     pending_s = asked_s + clock_spans(column["ineligible_pend_time"]).values
     eligible_s = np.fmax(asked_s, np.where(np.isnan(eligible_s), pending_s, eligible_s))
-    start_s = optional(ledger, timestamps(column["start_time"]), "start time", column["start_time"])
     ledger.drop(np.isnan(start_s), "job never started", "Dropped: it has no run time", column["job_id"],
                 unreadable=False)  # fmt: skip
     early = start_s < asked_s
     ledger.repair(early, "started before it was submitted", "Start set to the eligible time", start_s - asked_s)
     start_s = np.where(early, eligible_s, start_s)
+    late = eligible_s > start_s
+    ledger.repair(late, "started before it was eligible", "Counted as eligible at its start", eligible_s - start_s)
+    eligible_s = np.fmin(eligible_s, start_s)
     held_s = eligible_s - asked_s
     rule = "Dependencies are not modelled; with arrival = eligible, jobs arrive when they become eligible"
     ledger.not_modelled(held_s > 0, "held back by a dependency or hold", rule, held_s)
@@ -76,11 +82,37 @@ def read_aws_hpc(text: TraceText, options: ReadOptions) -> Draft:
     )  # fmt: skip
 
 
+def _instants(column: Any) -> Read:
+    """Return ISO times, or seconds since 1970, as seconds; -1 = none."""
+    dates, plain = timestamps(column), numbers(column)
+    is_plain = ~np.isnan(plain.values)
+    values = np.where(is_plain, np.where(plain.values >= 0, plain.values, np.nan), dates.values)
+    missing = dates.missing | (is_plain & np.isnan(values))
+    return Read(values, missing, np.isnan(values) & ~missing)
+
+
+def _is_result(head: Head) -> Signs | None:
+    """Tables that the simulator writes: costs by job, by hour and in all, and the summary by memory and run time."""
+    by_job = {"job_id", "runtime_minutes", "instance_family", "hourly_rate"} <= head.columns
+    costs = any("on_demand_cost" in name for name in head.columns) and "job_id" not in head.columns
+    summary = head.lines[:1] and head.lines[0].startswith(("Note: All memory sizes are in GB", "MemorySize,"))
+    return Signs(2, 2) if by_job or costs or summary else None
+
+
+SOURCE = "github.com/aws-samples/hpc-cost-simulator, SchedulerJobInfo.py"
 AWS_HPC = TraceFormat(
     "aws-hpc",
     "AWS HPC cost simulator jobs",
-    with_columns("num_cores", "max_mem_gb", "num_hosts", "finish_time", "eligible_time", "ineligible_pend_time"),
+    with_columns("num_cores", "max_mem_gb", "num_hosts", "submit_time", "start_time", "finish_time"),
     read_aws_hpc,
     choices=("arrival",),
-    source="github.com/aws-samples/hpc-cost-simulator, SchedulerJobInfo.py",
+    source=SOURCE,
+)
+AWS_HPC_RESULTS = TraceFormat(
+    "aws-hpc-results",
+    "AWS HPC cost simulator results",
+    _is_result,
+    why="it is a table of costs that the AWS HPC cost simulator wrote, which lacks the submissions and cores of jobs",
+    do="Give the jobs.csv that it was made from",
+    source=SOURCE,
 )

@@ -99,6 +99,13 @@ def _is_fragments(head: Head) -> Signs | None:
     return Signs(3, 3) if head.is_parquet and {"id", "duration", "cpu_usage"} <= head.columns else None
 
 
+def _is_other(head: Head) -> Signs | None:
+    """Results count by timestamp; failures and carbon intensity have columns of their own."""
+    results = "timestamp" in head.columns and head.columns & {"host_id", "server_id", "task_id", "hosts_up"}
+    others = head.columns & {"carbon_intensity", "failure_interval"}
+    return Signs(3, 3) if head.is_parquet and (results or others) else None
+
+
 OPENDC = TraceFormat("opendc", "OpenDC tasks", _signs, read_opendc, source=SOURCE, reads_parquet=True)
 OPENDC_FRAGMENTS = TraceFormat(
     "opendc-fragments",
@@ -107,6 +114,22 @@ OPENDC_FRAGMENTS = TraceFormat(
     why="it is an OpenDC fragments file: samples of what tasks used, not the tasks",
     do="Give tasks.parquet (meta.parquet before version 2.4), which is beside it",
     source=SOURCE,
+)
+OPENDC_OTHERS = TraceFormat(
+    "opendc-others",
+    "OpenDC table without tasks",
+    _is_other,
+    why="it is an OpenDC table of results, failures or carbon intensity, not the tasks",
+    do="Give tasks.parquet (meta.parquet before version 2.4)",
+    source=SOURCE,
+)
+OPENDC_EXPERIMENT = TraceFormat(
+    "opendc-experiment",
+    "OpenDC experiment",
+    of_json("{", "topologies", "workloads", "pathToFile"),
+    why="it is an OpenDC experiment, which names the files of tasks and hosts",
+    do="Give the tasks.parquet that it names",
+    source="opendc.org, documentation: Input, Experiment",
 )
 OPENDC_TOPOLOGY = TraceFormat(
     "opendc-topology",

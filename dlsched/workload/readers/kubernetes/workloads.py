@@ -122,6 +122,8 @@ def read_kueue(text: TraceText, options: ReadOptions) -> Draft:
     submit_s = required(ledger, created, "creationTimestamp")
     start_s, end_s = optional(ledger, started, "time of Admitted"), optional(ledger, finished, "time of Finished")
     status = _book(ledger, rows, start_s, end_s, options)
+    if not ledger.alive.any():
+        raise _none_ran(text.name, ledger)
     taken_s = np.nanmax(np.append(seen.values, -math.inf))
     until_s = np.where(status == "running", taken_s, end_s)
     began_s = np.where(ready.values <= until_s, np.fmax(start_s, ready.values), start_s)
@@ -373,11 +375,19 @@ def _is_host(name: Any) -> bool:
     return isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,253}", name) is not None
 
 
-# ---- files without Workloads -------------------------------------------------------------------------
+# ---- files without jobs that ran -------------------------------------------------------------------------
 
 
 def _counted(kinds: Mapping[str, int]) -> str:
     return first_of([f"{count:,} {kind.rpartition('/')[2][:60] or 'without kind'}" for kind, count in kinds.items()])
+
+
+def _none_ran(name: str, ledger: Ledger) -> InputError:
+    reasons = "; ".join(f"{one.count:,}: {one.reason}" for one in ledger.findings if one.kind == "dropped")
+    why = f"none of its {len(ledger.alive):,} Workloads has run ({reasons})"
+    return NotJobs(
+        f"file {name}", why, f"Export again when jobs have run: {EXPORT}", "Kueue Workloads without run times"
+    )
 
 
 def _no_workloads(name: str, kinds: Mapping[str, int]) -> InputError:

@@ -230,6 +230,44 @@ def test_aws():
     assert column(read(AWS, arrival="submit"), "submit_s") == {"1": 0, "2": 10, "4": 30}
 
 
+def test_aws_required_columns_alone_and_times_as_numbers():
+    text = (
+        "job_id,num_cores,max_mem_gb,num_hosts,submit_time,start_time,finish_time,eligible_time,run_time\n"
+        "1,2,1,1,1700000000,1700000010,1700000110,1700000030,0:01:40\n"
+        '2,2,1,1,1700000000,1700000010,1699999990,-1,"-1 day, 23:59:40"\n'
+    )
+    trace = read(text)
+    assert trace.format_key == "aws-hpc"
+    assert (column(trace, "submit_s"), column(trace, "work")) == ({"1": 0}, {"1": 100})
+    assert column(trace, "held_s") == {"1": 10}
+    assert reasons(trace, "repaired") == {"started before it was eligible": 1}
+    assert reasons(trace, "dropped") == {"run time is negative": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        pytest.param("start_time,Job id,Num Hosts,Runtime (minutes),memory (GB),Wait time (minutes),Instance type,"
+                     "Instance Family,Spot,Hourly Rate,Total Cost\n2024-01-01T00:00:00,1,1,2,3,4,m,m,True,0.1,1\n",
+                     "AWS HPC cost simulator results", id="aws hourly"),
+        pytest.param(",OnDemand Costs,Spot Costs\nTotal,0.0,0.05\n", "AWS HPC cost simulator results", id="aws costs"),
+        pytest.param("id,job_num,gpu_job_num,avg_que_time_gpu\nX,1,2,3\n", "Acme cluster summary", id="acme summary"),
+        pytest.param("Time,10.1.2.3,10.1.2.4\n2024-01-01 08:00:00+08:00,8.1,7.9\n", "Acme utilisation table",
+                     id="acme usage"),
+        pytest.param(parquet(timestamp=[1], host_id=["h"], cpu_usage=[1.0]), "OpenDC table without tasks",
+                     id="opendc results"),
+        pytest.param(parquet(timestamp=[1], carbon_intensity=[1.0]), "OpenDC table without tasks", id="opendc carbon"),
+        pytest.param('{"name": "x", "topologies": [{"pathToFile": "t.json"}], "workloads": [{"pathToFile": "w"}]}',
+                     "OpenDC experiment", id="opendc experiment"),
+    ],
+)  # fmt: skip
+def test_files_beside_the_jobs_are_named(content, name):
+    with pytest.raises(NotJobs) as caught:
+        read(content)
+    assert caught.value.named_as == name
+    assert "Give " in caught.value.do
+
+
 def test_common_names_alone_are_no_sign():
     header = "job_id,type,gpu_num,node_name,gpu_model,num_gpu,num_cpu,submit_time_s,num_gpus,duration_s\n"
     text = header + "a,x,1,n,m,1,1,0,1,9\n"

@@ -121,6 +121,14 @@ def test_what_never_ran_is_dropped_by_reason():
     }
 
 
+def test_a_list_in_which_nothing_ran():
+    with pytest.raises(
+        NotJobs, match=r"none of its 2 Workloads has run \(1: no creationTimestamp; 1: waiting"
+    ) as caught:
+        read(listed(workload("a"), workload("b", meta={"creationTimestamp": None})))
+    assert "column" not in str(caught.value)
+
+
 def test_times_and_outcomes():
     trace = read(listed(
         ran("plain"),
