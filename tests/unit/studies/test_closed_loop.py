@@ -1,0 +1,40 @@
+"""A log that a simulated scheduler wrote, read as any other: its cluster, its starts and its waits come back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dlsched.studies.simulation import Run, simulate
+from dlsched.workload.load import scenario_of
+from dlsched.workload.readers import read_trace
+from tests.support.sacct_log import busy_scenario, sacct_log
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Run:
+    return simulate(busy_scenario(600), "easy-backfill")
+
+
+def test_the_cluster_of_a_log_is_the_one_that_wrote_it(recorded: Run) -> None:
+    read = scenario_of(read_trace(sacct_log(recorded).encode()), "log")
+    kinds = {(p.partition, p.count, p.vm.gpus, p.vm.cpus, p.vm.gpu_type) for p in read.cluster.pools}
+    assert kinds == {("gpu", 6, 8, 64, "a100"), ("cpu", 4, 0, 64, next(t for *_, t in kinds if t != "a100"))}
+
+
+def test_the_same_policy_starts_every_job_when_the_log_says(recorded: Run) -> None:
+    read = scenario_of(read_trace(sacct_log(recorded).encode()), "log")
+    replay = simulate(read, "easy-backfill")
+    jobs = replay.prepared.scenario.workload
+    assert recorded.log.job_first_start_s.mean() > jobs.submit_s.mean() + 600  # there was a queue
+    assert np.array_equal(replay.log.job_first_start_s, jobs.columns()["recorded_start_s"])
+    assert replay.metrics["wait_mean"] == recorded.metrics["wait_mean"]
+    assert replay.audit() == []
+
+
+def test_another_policy_or_true_run_times_start_jobs_at_other_times(recorded: Run) -> None:
+    read = scenario_of(read_trace(sacct_log(recorded).encode()), "log")
+    told = read.replace(options=read.options.model_copy(update={"limits": "ignore"}))
+    for replay in (simulate(read, "fifo"), simulate(told, "easy-backfill")):
+        jobs = replay.prepared.scenario.workload
+        assert not np.array_equal(replay.log.job_first_start_s, jobs.columns()["recorded_start_s"])
