@@ -58,7 +58,7 @@ BAD = {
     "empty": (b"", "it is empty"),
     "blank": (b" \n \n", "it is empty"),
     "header only": (HEAD.encode(), "only a header and no data rows"),
-    "wrong delimiter": (table().replace(b",", b" ~ "), "no column was recognised for submission time"),
+    "wrong delimiter": (table().replace(b",", b" ~ "), "separated by commas, tabs, semicolons or |"),
     "missing columns": (b"name,when,amount\na,1,2\nb,2,3\n", "no column was recognised"),
     "only text": (f"{HEAD}a,soon,few,long,u\nb,soon,few,long,u\n".encode(), "no row can be used"),
     "zip bomb": (gzip.compress(b"0" * (201 << 20), 1), "too large when decompressed"),
@@ -159,6 +159,84 @@ def test_mapping_screen_reads_what_was_not_clear_and_is_saved_and_used_again(dro
     other = drop(text.replace("a1", "b1").encode(), "odd2.csv")
     assert next(box for box in other.selectbox if box.label == "Mapping").value == "ours"
     assert next(box for box in other.selectbox if box.label == "Submission").value == "when"
+
+
+def test_units_show_what_the_first_rows_become(drop):
+    text = "name,when,amount,lasted\n" + "".join(f"a{i},{1_700_000_000 + i},1,{123 + i}\n" for i in range(9))
+    app = drop(text.encode())
+    for label, column in {"Submission": "when", "Run time": "lasted", "GPUs": "amount"}.items():
+        app = next(box for box in app.selectbox if box.label == label).set_value(column).run()
+    captions = [caption.value.replace("\\", "") for caption in app.caption]
+    assert "2023-11-14 22:13:20 · 2023-11-14 22:13:21 · 2023-11-14 22:13:22" in captions[0]
+    assert "2 min 3 s · 2 min 4 s · 2 min 5 s" in captions[1]
+    app = next(box for box in app.selectbox if box.label == "Unit of Run time").set_value("min").run()
+    assert "2 h 3 min · 2 h 4 min · 2 h 5 min" in [caption.value for caption in app.caption][1]
+    app = next(button for button in app.button if button.label == "Read with these columns").click().run()
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+    assert "2 h 7 min" in shown(app)  # the median run time
+
+
+def test_gpus_beside_workers_are_asked_about(drop):
+    rows = "".join(f"a{i},{i},60,2,{1 + i % 3}\n" for i in range(9))
+    app = drop(f"id,submitted_at,runtime_s,gpus,replicas\n{rows}".encode())
+    assert "may hold the GPUs of the whole job" in app.error[0].value.replace("\\", "")
+    assert "largest job: 6 GPUs, all jobs: 36 GPUs" in shown(app)
+    app = next(b for b in app.button if b.label == "Read so" and b.key.endswith("per-worker")).click().run()
+    assert not app.error
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+    assert "All jobs together request 36 GPUs and 0 CPU cores" in shown(app)
+
+
+def test_cores_can_stand_for_gpus(drop):
+    rows = "".join(f"a{i},{i},60,{8 + 8 * (i % 2)}\n" for i in range(9))
+    app = drop(f"id,submitted_at,runtime_s,cores\n{rows}".encode())
+    assert "no column gives GPUs" in app.error[0].value
+    app = next(box for box in app.number_input if box.label.startswith("Cores that count")).set_value(8).run()
+    app = next(b for b in app.button if b.label == "Read so" and b.key.endswith("gpus")).click().run()
+    assert not app.error
+    assert "request 13 GPUs" in shown(app)
+
+
+def test_a_trace_without_run_times_asks_for_them(drop):
+    rows = "".join(f"a{i},{i},alpha,2,64\n" for i in range(9))
+    app = drop(f"name,time,application,num_replicas,batch_size\n{rows}".encode())
+    assert "applications and no run times" in app.error[0].value
+    text = next(box for box in app.text_input if box.label == "Run times by application (s)")
+    app = text.set_value("alpha").run()
+    assert any("is not of the form" in error.value for error in app.error)
+    text = next(box for box in app.text_input if box.label == "Run times by application (s)")
+    app = text.set_value("alpha:600").run()
+    assert not app.error
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+
+
+def test_exports_without_a_header_ask_for_the_order_of_fields(drop):
+    line = (
+        "{0}|u|gpu|2024-03-01T08:00:0{0}|2024-03-01T09:00:00|2024-03-01T10:00:00|COMPLETED|billing=4,cpu=4,gres/gpu=2\n"
+    )
+    app = drop("".join(line.format(i) for i in range(9)).encode(), "jobs.txt")
+    assert "no header line" in app.error[0].value
+    box = next(box for box in app.text_input if "sacct" in box.label.lower() or "field" in box.label.lower())
+    app = box.set_value("JobID,User,Partition,Submit,Start,End,State,AllocTRES").run()
+    assert not app.error
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+
+
+def test_a_file_without_jobs_is_named_with_the_command_to_copy(drop):
+    app = drop(b"NodeName=g1 CfgTRES=cpu=64,mem=1M,gres/gpu=4\n", "nodes.txt")
+    assert "it is the node list of scontrol show nodes" in app.error[0].value
+    assert "the command below" in app.error[0].value
+    assert any(one.value.startswith("sacct -a -X -D -P") for one in app.code)
+
+
+def test_the_drop_zone_says_how_to_export(open_page):
+    app = open_page("scenario/jobs.py", source="Upload")
+    assert any(one.value.startswith("sacct -a -X -D -P") for one in app.code)
+    app.session_state["export-help"] = True
+    app = app.run()
+    app = app.segmented_control(key="export-scheduler").set_value("LSF").run()
+    assert not app.exception
+    assert any("lsb.acct" in one.value for one in app.code)
 
 
 def test_incomplete_mapping_says_what_is_needed(drop):

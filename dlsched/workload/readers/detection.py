@@ -69,10 +69,7 @@ def detect(data: bytes, name: str = "") -> list[FormatCandidate]:
         found = [c for c in found if (one := find_format(c.format_key)).read is not None or not one.fallback]
     if problem is not None and not found:
         raise problem
-    return sorted(
-        found,
-        key=lambda c: (find_format(c.format_key).fallback, -c.certainty, -c.of, c.format_key not in name.lower()),
-    )
+    return sorted(found, key=lambda c: (-c.certainty, -c.of, c.format_key not in name.lower()))
 
 
 def choose(candidates: list[FormatCandidate], name: str) -> TraceFormat:

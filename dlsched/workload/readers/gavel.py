@@ -175,7 +175,7 @@ GAVEL = TraceFormat(
     GAVEL_LABEL,
     _gavel,
     read_gavel,
-    choices=("throughput_of",),
+    choices=("throughputs", "throughput_of"),
     source="github.com/stanford-futuredata/gavel, scheduler/utils.py",
 )
 SHOCKWAVE = TraceFormat(

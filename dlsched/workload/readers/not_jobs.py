@@ -327,6 +327,7 @@ GENERAL = (
                r"|[A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d \S+ \S+(\[\d+\])?: |(DEBUG|INFO|WARNING|ERROR)[:\s]", 0.5),
         JOB_LOG, fallback=True,
     ),
-    _known("prose", "a text without columns", _is_prose, JOB_LOG, fallback=True),
+    _known("prose", "a text without columns", _is_prose,
+           f"{JOB_LOG}, separated by commas, tabs, semicolons or |", fallback=True),
 )  # fmt: skip
 NOT_JOBS: tuple[TraceFormat, ...] = (*SLURM, *OTHER_SCHEDULERS, *BESIDE_TRACES, SCENARIO, SAVED_MAPPING, *GENERAL)

@@ -24,6 +24,7 @@ from dlsched.workload.readers.mapping import (
     SECONDS,
     TARGET,
     ColumnMapping,
+    Unit,
     guess_mapping,
 )
 from dlsched.workload.readers.options import ReadOptions
@@ -148,7 +149,23 @@ def read_mapped(text: TraceText, mapping: ColumnMapping, options: ReadOptions) -
     return _Mapped(_columns(text, mapping.columns), mapping, options, text.name).draft()
 
 
-def _looks_like_epoch(values: Floats) -> bool:
+def instants(column: Any, unit: Unit, *, decimal_comma: bool = False) -> tuple[Read, bool]:
+    """Return a column of times in seconds, and whether they count from 1970."""
+    if unit == "timestamp" or pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return timestamps(column), True
+    read = numbers(column, decimal_comma=decimal_comma)
+    return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad), unit == "unix"
+
+
+def spans(column: Any, unit: Unit, *, decimal_comma: bool = False) -> Read:
+    """Return a column of durations in seconds."""
+    if unit == "clock":
+        return clock_spans(column)
+    read = numbers(column, decimal_comma=decimal_comma)
+    return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad)
+
+
+def looks_like_epoch(values: Floats) -> bool:
     """Return whether every known time is more than three years after zero: then zero is 1970."""
     return bool(np.isfinite(values).any() and np.nanmin(values) >= EPOCH_FROM_S)
 
@@ -188,16 +205,12 @@ class _Mapped:
 
     def _instants(self, key: str) -> tuple[Read, bool]:
         """Return times in seconds and whether they are dates."""
-        unit, column = self.fields[key].unit, self._column(key)
-        if unit == "timestamp" or pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-            return timestamps(column), True
-        read = self._numbers(key)
-        return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad), unit == "unix"
+        return instants(self._column(key), self.fields[key].unit, decimal_comma=self.comma)
 
     def _submit(self) -> tuple[Floats, bool]:
         read, dates = self._instants("submit")
         submit_s = required(self.ledger, read, "submission time", self._column("submit"))
-        if not dates and self.fields["submit"].column != "submit_s" and _looks_like_epoch(submit_s):
+        if not dates and self.fields["submit"].column != "submit_s" and looks_like_epoch(submit_s):
             self.assumptions.append("Submission times look like seconds since 1970; time zero = the first submission")
             return submit_s, True
         if dates:
@@ -209,7 +222,7 @@ class _Mapped:
         read, dates = self._instants(key)
         values = optional(self.ledger, read, key, self._column(key))
         has_times = np.isfinite(values).any()
-        if has_times and absolute != (dates or (absolute and _looks_like_epoch(values))):
+        if has_times and absolute != (dates or (absolute and looks_like_epoch(values))):
             is_date, is_plain = ("submissions", key) if absolute else (key, "submissions")
             why = f"the {is_date} are dates but the {is_plain} are plain seconds"
             raise InputError(f"column {self.fields[key].column!r}", why, "Use the same form for both")
@@ -222,11 +235,7 @@ class _Mapped:
         return required(self.ledger, self._span("run"), "run time", self._column("run"))
 
     def _span(self, key: str) -> Read:
-        unit = self.fields[key].unit
-        if unit == "clock":
-            return clock_spans(self._column(key))
-        read = self._numbers(key)
-        return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad)
+        return spans(self._column(key), self.fields[key].unit, decimal_comma=self.comma)
 
     def _gpus(self) -> tuple[Floats, Floats]:
         """Return workers and GPUs per worker from whichever of the three columns are there."""

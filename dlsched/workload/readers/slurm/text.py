@@ -9,7 +9,7 @@ from dlsched.domain.errors import InputError
 from dlsched.workload.readers.canonical import Draft
 from dlsched.workload.readers.convert import bools, strings
 from dlsched.workload.readers.exports import SACCT_COMMAND
-from dlsched.workload.readers.formats import HEAD_BYTES, Head, Signs, TraceFormat
+from dlsched.workload.readers.formats import HEAD_BYTES, Head, NotJobs, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm.fields import (
     is_screen_table,
@@ -20,6 +20,7 @@ from dlsched.workload.readers.slurm.jobs import WANTED, columns_of, draft_of
 from dlsched.workload.readers.slurm.lines import JOINER, read_lines
 from dlsched.workload.readers.source import TraceText
 
+LABEL = "Slurm sacct export"
 _HEADER_IDS = pa.array(["jobid", "jobidraw"])
 
 
@@ -40,7 +41,7 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
     if layout is None:
         why = "it has no header line, and its order of fields is none of those known"
         do = "Give the list of its --format option in the reading option sacct_fields, or export with "
-        raise InputError(what, why, f"{do}{SACCT_COMMAND}")
+        raise NotJobs(what, why, f"{do}{SACCT_COMMAND}", LABEL, needs="sacct_fields")
     table = read_lines(text, layout, WANTED)
     ledger = table.ledger("jobid")
     if layout.delimiter != "|":
@@ -71,7 +72,7 @@ def _signs(head: Head) -> Signs | None:
 
 SACCT = TraceFormat(
     "sacct",
-    "Slurm sacct export",
+    LABEL,
     _signs,
     read_sacct,
     choices=("cancelled", "censored", "arrival", "sacct_fields"),
