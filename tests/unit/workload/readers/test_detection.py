@@ -32,6 +32,36 @@ SACCT = (
     "JobID|User|State|Submit|Start|End|ElapsedRaw|ReqTRES|AllocTRES\n"
     "1|al|COMPLETED|2024-03-01T08:00:00|2024-03-01T08:05:00|2024-03-01T08:06:00|60|cpu=8,gres/gpu=2|cpu=8,gres/gpu=2\n"
 )
+ACME = (
+    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time\n"
+    "1,u,1,8,64,SFT,FAILED,2024-01-05 08:00:00+08:00,2024-01-05 08:00:05+08:00,2024-01-05 08:01:05+08:00,60,5,480\n"
+)
+SPOT = (
+    "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type\n"
+    "7,3,A10,20,1,2,0,300,HP\n"
+)
+AWS = (
+    "job_id,num_cores,max_mem_gb,num_hosts,submit_time,start_time,finish_time,eligible_time\n"
+    "1,8,4.0,2,2024-01-05T08:00:00,2024-01-05T08:05:00,2024-01-05T08:06:40,2024-01-05T08:02:00\n"
+)
+GOOGLE = (
+    "600000000,,71,0,,0,u,2,9,0.25,0.01,0.001,0\n601000000,,71,0,91,1,u,2,9,0.25,0.01,0.001,0\n"
+    "700000000,,71,0,91,4,u,2,9,0.25,0.01,0.001,0\n"
+)
+PAI = "j1,worker,2.0,Terminated,1000.0,1100.0,600.0,30.0,50.0,T4\nj1,ps,1.0,Terminated,1000.0,1100.0,600.0,30.0,,\n"
+KUEUE = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: a, namespace: ns, creationTimestamp: "2025-02-03T08:00:00Z"}
+spec:
+  queueName: q
+  podSets:
+  - {name: main, count: 2, template: {spec: {containers: [{resources: {requests: {cpu: 500m, nvidia.com/gpu: "4"}}}]}}}
+status:
+  conditions:
+  - {type: Admitted, status: "True", lastTransitionTime: "2025-02-03T08:10:00Z"}
+  - {type: Finished, status: "True", reason: Succeeded, lastTransitionTime: "2025-02-03T09:10:00Z"}
+"""
 GENERIC = "id,arrival,gpus,runtime,owner\n1,0,4,90,ann\n2,3,1,10,ben\n"
 FORMATS = {
     "native": NATIVE,
@@ -41,6 +71,12 @@ FORMATS = {
     "swf": SWF,
     "sacct": SACCT,
     "csv": GENERIC,
+    "acme": ACME,
+    "alibaba-spot": SPOT,
+    "aws-hpc": AWS,
+    "google-2011": GOOGLE,
+    "pai": PAI,
+    "kueue": KUEUE,
 }
 KEYS = sorted(FORMATS)
 
