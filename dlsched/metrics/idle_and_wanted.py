@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dlsched.domain.cluster import Cluster
 from dlsched.domain.workload import Floats, Ints
 
 ROUNDING = 1e-9
@@ -86,6 +87,23 @@ def queue_over_time(submit_s: Floats, start_s: Floats, end_s: Floats, width: Flo
     wanted = np.zeros(n)
     wanted[places] = _waiting_width(enter, leave, np.asarray(rank), np.asarray(width, float), places, fitting[places])
     return QueueOverTime(at_s, waiting, free, np.minimum(free, wanted), capacity)
+
+
+def away_of(cluster: Cluster, capacity: Floats, last_s: float) -> tuple[Floats, Floats, Floats]:
+    """Return from when, until when, and how much absent nodes lack, up to ``last_s``; overlaps of a node count once.
+
+    ``capacity``: what each node has of a resource, shape (nodes,).
+    """
+    spans: list[tuple[int, float, float]] = []
+    for one in sorted(cluster.absences, key=lambda absence: (absence.node, absence.start_s)):
+        until_s = min(one.until_s, max(last_s, one.start_s))
+        if spans and spans[-1][0] == one.node and one.start_s <= spans[-1][2]:
+            spans[-1] = (one.node, spans[-1][1], max(spans[-1][2], until_s))
+        else:
+            spans.append((one.node, one.start_s, until_s))
+    node = np.array([span[0] for span in spans], dtype=np.int64)
+    amount = capacity[node] if spans else np.zeros(0)
+    return np.array([span[1] for span in spans]), np.array([span[2] for span in spans]), np.asarray(amount)
 
 
 def _waiting_width(enter: Ints, leave: Ints, rank: Ints, width: Floats, place: Ints, fitting: Ints) -> Floats:

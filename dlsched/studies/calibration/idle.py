@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.workload import RESOURCES, Floats, Ints, Workload
-from dlsched.metrics.idle_and_wanted import queue_over_time
+from dlsched.domain.workload import Floats, Ints, Workload
+from dlsched.metrics.idle_and_wanted import away_of, queue_over_time
 from dlsched.placement.eligibility import Claims, eligible
 from dlsched.studies.calibration.record import complete_from_s
-from dlsched.workload.import_report import loads_of
 
 
 def idle_of_record(jobs: Workload, cluster: Cluster) -> float | None:
@@ -22,34 +21,49 @@ def idle_of_record(jobs: Workload, cluster: Cluster) -> float | None:
 def idle_wanted_share(jobs: Workload, cluster: Cluster, start_s: Floats, end_s: Floats) -> float | None:
     """Return the mean share of a cluster that is idle while jobs that fit wait, over the times with a queue.
 
-    Counted in the resource with the highest load, from the first complete instant to the last submission. Nodes that no
-    job can use together, such as those of two partitions, have queues of their own; their shares are weighted by
-    capacity and time. None without a queue, and for rented machines, which are never idle.
+    Counted from the first complete instant to the last submission. Nodes that no job can use together, such as those of
+    two partitions, have queues of their own, each counted in its resource with the highest load; their shares are
+    weighted by nodes and time. Absent nodes are not idle. None without a queue, and for rented machines.
 
     Parameters
     ----------
     start_s, end_s
         Of each job, shape (jobs,), as :func:`dlsched.metrics.idle_and_wanted.queue_over_time`.
     """
-    loads = loads_of(jobs, cluster)
-    if cluster.free_slots or not loads:
+    if cluster.free_slots:
         return None
-    resource = RESOURCES.index(max(loads, key=loads.__getitem__))
-    width = jobs.workers * jobs.demand[:, resource]
-    queue_of, capacity = separate_queues(jobs, cluster, resource)
+    held = jobs.workers[:, None] * jobs.demand
     from_s, to_s = complete_from_s(jobs), float(jobs.submit_s[-1])
+    queue_of_job, queue_of_node = separate_queues(jobs, cluster)
     idle, possible = 0.0, 0.0
-    for queue in np.flatnonzero(capacity > 0):
-        rows = (queue_of == queue) & (width > 0)
-        found = queue_over_time(jobs.submit_s[rows], start_s[rows], end_s[rows], width[rows], float(capacity[queue]))
+    for queue in np.unique(queue_of_job[queue_of_job >= 0]):
+        own, nodes = np.flatnonzero(queue_of_job == queue), queue_of_node == queue
+        capacity = cluster.nodes.capacity[nodes].sum(axis=0)
+        asked = jobs.work[own] @ held[own]
+        load = np.divide(asked, capacity, out=np.zeros_like(asked), where=(capacity > 0) & np.isfinite(capacity))
+        if not load.any():
+            continue
+        resource = int(load.argmax())
+        rows = own[held[own, resource] > 0]
+        away_s, back_s, lacks = away_of(cluster, np.where(nodes, cluster.nodes.capacity[:, resource], 0.0), to_s)
+        found = queue_over_time(  # absent nodes hold what they have, as a job would
+            np.concatenate([jobs.submit_s[rows], away_s]),
+            np.concatenate([start_s[rows], away_s]),
+            np.concatenate([end_s[rows], back_s]),
+            np.concatenate([held[rows, resource], lacks]),
+            float(capacity[resource]),
+        )
         length_s = found.seconds_between(from_s, to_s)
-        idle += float(found.idle_wanted @ length_s)
-        possible += float(length_s[found.waiting > 0].sum() * found.capacity)
+        idle += float(nodes.sum() * (found.idle_wanted @ length_s) / found.capacity)
+        possible += float(nodes.sum() * length_s[found.waiting > 0].sum())
     return idle / possible if possible else None
 
 
-def separate_queues(jobs: Workload, cluster: Cluster, resource: int) -> tuple[Ints, Floats]:
-    """Return the queue of each job, shape (jobs,), and the capacity of each: nodes that some job could use together."""
+def separate_queues(jobs: Workload, cluster: Cluster) -> tuple[Ints, Ints]:
+    """Return the queue of each job and of each node, shapes (jobs,) and (nodes,); -1 for a job that no node may run.
+
+    Nodes that some job could use together have one queue.
+    """
     nodes, claims = cluster.nodes, Claims.of(jobs)
     queue_of_node = np.arange(cluster.num_nodes)
     first_node = np.full(len(claims.distinct), -1)
@@ -61,6 +75,4 @@ def separate_queues(jobs: Workload, cluster: Cluster, resource: int) -> tuple[In
             joined = np.isin(queue_of_node, queue_of_node[allowed])
             queue_of_node[joined] = queue_of_node[allowed].min()
     of_claim = np.where(first_node < 0, -1, queue_of_node[first_node])
-    capacity = np.zeros(cluster.num_nodes)
-    np.add.at(capacity, queue_of_node, nodes.capacity[:, resource])
-    return np.asarray(of_claim[claims.of_row], dtype=np.int64), capacity
+    return np.asarray(of_claim[claims.of_row], dtype=np.int64), np.asarray(queue_of_node, dtype=np.int64)

@@ -7,6 +7,7 @@ from typing import Any
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.calibration.answer import Calibration, ComparedGroup, ComparedTimes, Moments, PolicyFit
 from dlsched.studies.calibration.measures import Measures
+from dlsched.studies.calibration.record import complete_from_s
 from dlsched.studies.calibration.words import (
     VERDICTS,
     correlation_words,
@@ -89,15 +90,21 @@ def bias_words(replay: PolicyFit) -> str:
 
 def inputs_of(scenario: Scenario) -> list[tuple[str, str, str]]:
     """Return what a replay of a scenario rests on: the input, what is used, and what would improve it."""
-    jobs, default = scenario.workload, [one.words for one in scenario.assumptions if one.is_about_default_cluster]
-    cluster = scenario.cluster
-    held = 0 if jobs.held_s is None else int((jobs.held_s > 0).sum())
+    jobs, cluster = scenario.workload, scenario.cluster
+    known = [one.words for one in scenario.assumptions if one.kind == "found-cluster" or one.is_about_default_cluster]
     limited = 0 if jobs.limit_s is None else int((jobs.limit_s > 0).sum())
+    limits = {"believe": "believed by policies", "kill": "believed by policies and enforced", "ignore": "ignored"}
+    held = 0 if jobs.held_s is None else int((jobs.held_s > 0).sum())
+    early = int((jobs.submit_s < complete_from_s(jobs)).sum())
     return [
-        ("Nodes", default[0] if default else f"{amount(cluster.num_nodes, 'node')} of the scenario",
+        ("Nodes", known[0] if known else f"{amount(cluster.num_nodes, 'node')}, as described",
          "scontrol show nodes -o, slurm.conf or sinfo"),
-        ("Absent nodes", amount(len(cluster.absences), "absence"), "times of maintenance and failures"),
-        ("Time limits", f"{limited:,} of {amount(len(jobs), 'job')} have one", "TimelimitRaw in sacct"),
+        ("Absent nodes", amount(len(cluster.absences), "absence") if cluster.absences else "none",
+         "times of maintenance and failures"),
+        ("Jobs from before the log is complete", f"{amount(early, 'job')}: replayed, not compared",
+         "some days more of the log"),
+        ("Time limits", f"{limited:,} of {amount(len(jobs), 'job')} have one; {limits[scenario.options.limits]}"
+         if limited else "none", "TimelimitRaw in sacct"),
         ("Holds and dependencies", f"{amount(held, 'job')} held before arrival", "Submit and Eligible in sacct"),
         ("Limits per user, priorities", "none: each policy runs as it is",
          "sacctmgr show qos, sacctmgr show assoc, sprio -l"),

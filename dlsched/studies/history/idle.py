@@ -7,7 +7,7 @@ import numpy as np
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import CPU, GPU, Floats
-from dlsched.metrics.idle_and_wanted import ROUNDING, QueueOverTime, queue_over_time
+from dlsched.metrics.idle_and_wanted import ROUNDING, QueueOverTime, away_of, queue_over_time
 from dlsched.metrics.step_functions import sum_after, thin
 from dlsched.studies.history.answer import Capacity, IdleHour, Resource, Series
 from dlsched.studies.history.record import Record
@@ -32,20 +32,6 @@ def window_of(record: Record) -> tuple[float, float] | None:
     return (from_s, to_s) if to_s > from_s else None
 
 
-def away_of(cluster: Cluster, place: int, last_s: float) -> tuple[Floats, Floats, Floats]:
-    """Return from when, until when, and how much of a resource absent nodes lack; overlaps of a node count once."""
-    spans: list[tuple[int, float, float]] = []
-    for one in sorted(cluster.absences, key=lambda absence: (absence.node, absence.start_s)):
-        until_s = min(one.until_s, max(last_s, one.start_s))
-        if spans and spans[-1][0] == one.node and one.start_s <= spans[-1][2]:
-            spans[-1] = (one.node, spans[-1][1], max(spans[-1][2], until_s))
-        else:
-            spans.append((one.node, one.start_s, until_s))
-    node = np.array([span[0] for span in spans], dtype=np.int64)
-    amount = cluster.nodes.capacity[node, place] if spans else np.zeros(0)
-    return np.array([span[1] for span in spans]), np.array([span[2] for span in spans]), np.asarray(amount)
-
-
 def amount_of(cluster: Cluster, resource: Resource) -> float | None:
     """Return what all nodes have of a resource; None if some do not say, none has any, or machines are rented."""
     total = 0.0 if cluster.free_slots else float(cluster.nodes.capacity[:, PLACES[resource]].sum())
@@ -66,7 +52,7 @@ def queue_of(record: Record, cluster: Cluster | None, resource: Resource, amount
     known = (width > 0) & (record.started | np.isfinite(record.end_s))
     columns = (record.jobs.submit_s[known], record.start_s[known], record.end_s[known], width[known])
     if cluster is not None and cluster.absences:
-        from_s, to_s, lacks = away_of(cluster, PLACES[resource], record.last_s)
+        from_s, to_s, lacks = away_of(cluster, cluster.nodes.capacity[:, PLACES[resource]], record.last_s)
         there = (lacks > 0) & (to_s > from_s)
         more = (from_s[there], from_s[there], to_s[there], lacks[there])
         arrived_s, start_s, end_s, held = (np.concatenate(pair) for pair in zip(columns, more, strict=True))
@@ -81,7 +67,7 @@ def capacity_of(
     from_s, to_s = window_s
     length_h = np.diff(np.clip(queue.at_s, from_s, to_s)) / HOUR_S
     outside_h = (to_s - from_s) / HOUR_S - float(length_h.sum())
-    away_from_s, away_to_s, lacks = away_of(cluster, PLACES[resource], record.last_s)
+    away_from_s, away_to_s, lacks = away_of(cluster, cluster.nodes.capacity[:, PLACES[resource]], record.last_s)
     away_h = float(lacks @ _overlap_h(away_from_s, away_to_s, window_s)) if len(lacks) else 0.0
     started = record.started
     inside_h = _overlap_h(record.start_s[started], record.end_s[started], window_s)

@@ -49,7 +49,7 @@ def test_a_replay_by_the_rule_of_the_recording_explains_everything(
     groups = [line for line in lines if line.startswith("vc")]
     assert sorted(line.split()[0] for line in groups) == ["vc1", "vc1", "vc7", "vc7"]
     assert all(line.split("  ")[-1].strip() == "trust" for line in groups[2:])
-    assert any(line.startswith("Nodes  ") and "2 nodes of the scenario" in line for line in lines)
+    assert any(line.startswith("Nodes  ") and "2 nodes, as described" in line for line in lines)
 
 
 def test_json_and_csv_hold_every_policy_and_grouping(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
@@ -60,7 +60,7 @@ def test_users_who_submit_after_their_own_ends() -> None:
 
 def test_what_stood_idle_counts_each_partition_for_itself() -> None:
     rows = [(0.0, 0.0, 10.0), (0.0, 60.0, 70.0), (100.0, 100.0, 110.0)]
-    assert idle_of_record(jobs(rows), two_nodes()) == pytest.approx(1 / 8)  # from 10 s, the first end, to 60 s
+    assert idle_of_record(jobs(rows), two_nodes()) == pytest.approx(1 / 8)  # from 0 to 60 s
     apart = jobs(rows, partition=["a", "b", "b"])
     assert idle_of_record(apart, two_nodes(("a", "b"))) == pytest.approx(1 / 4)
     assert idle_of_record(jobs([(0, 0, 10), (5, 5, 8)]), two_nodes()) is None
@@ -71,6 +71,13 @@ def test_the_resource_with_the_highest_load_counts() -> None:
     cluster = Cluster(pools=(Pool(vm=VmType(name="few cores", gpus=4, cpus=16), count=1),))
     start_s, end_s = known(busy.recorded_start_s), known(busy.recorded_end_s)
     assert idle_wanted_share(busy, cluster, start_s, end_s) == pytest.approx(1 / 2)
+
+
+def test_absent_nodes_are_not_idle() -> None:
+    rows = [(0.0, 0.0, 10.0), (0.0, 60.0, 70.0), (100.0, 100.0, 110.0)]
+    absences = (Absence(node=1, start_s=0, end_s=90), Absence(node=0, start_s=0, end_s=35))
+    away = two_nodes().model_copy(update={"absences": absences})
+    assert idle_of_record(jobs(rows), away) == pytest.approx(25 / 60 / 8)  # for 35 of 60 s, no node is there
 
 
 def test_a_sample_of_jobs_is_refused() -> None:
