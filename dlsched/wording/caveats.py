@@ -30,11 +30,13 @@ class Caveat(Premise):
     """A premise without which a headline misleads: its short text is read together with the headline.
 
     ``is_bad``: it says that the numbers are not to be trusted, so it comes first; ``is_mild``: that they may be.
+    ``lead``: the words of a link to where something can be done about it, "" without one.
     """
 
     kind: Kind = field(kw_only=True)
     is_bad: bool = field(default=False, kw_only=True)
     is_mild: bool = field(default=False, kw_only=True)
+    lead: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ _NOT_CALIBRATED = Caveat(
     "cluster is unknown.",
     "Jobs, Trust",
     kind="calibration",
+    lead="Compare with the log",
 )
 
 

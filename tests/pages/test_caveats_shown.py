@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -14,12 +15,15 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from dlsched.cli.main import main
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.report.memo import Memo
 from dlsched.report.write import content
 from dlsched.store import Store
 from dlsched.studies import registry
+from dlsched.studies.calibration.answer import Calibration
+from dlsched.studies.calibration.words import trust_caveat
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import session
 from dlsched.ui.home.home import BEST, DEMO_POLICIES
@@ -28,6 +32,7 @@ from dlsched.wording.caveats import caveats_of
 from dlsched.workload.defaults import describe_default
 from dlsched.workload.fill import fill, fill_prices
 from dlsched.workload.generators.fill_rules import DueRule
+from dlsched.workload.scenario_file import write_scenario
 from tests.support.recorded_jobs import recorded_scenario
 
 OpenPage = Callable[..., AppTest]
@@ -175,6 +180,41 @@ def test_the_memo_has_them_below_its_recommendation_in_every_file(
     assert places[-1] < pages[-1].index("<table")
     for kind in ("pptx", "xlsx"):
         assert len(content(seen[-1], kind)) > 1000
+
+
+def test_page_memo_and_commands_say_the_same_numbers(
+    kept: dict[str, str], store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Under SJF, which is not the nearest: how far off its replay is has digits of its own."""
+    spec = {"scenario": traced().content_hash, "policies": ["fifo", "sjf"]}
+    record = registry.compute("calibration", spec, subject=traced())
+    store.save_experiment(record)
+    answer = Calibration.from_plain(record.answer)
+    text = trust_caveat(answer, "sjf").label
+    assert text.endswith("under SJF")
+    assert answer.nearest == "fifo"
+    sizes = open_page("plan/capacity.py", scenario=kept["scenario"], experiment=kept["size"])
+    assert text in beside(sizes)
+    seen: list[Memo] = []
+    monkeypatch.setattr(st, "iframe", lambda html, **_: None)
+    monkeypatch.setattr(memo_page, "downloads", lambda memo, _: seen.append(memo))
+    runs = ",".join(reversed(kept["runs"].split(",")))  # the baseline of the memo is SJF
+    open_page("plan/memo.py", scenario=kept["scenario"], runs=runs)
+    assert text in [one.label for one in seen[-1].caveats]
+    file, kept_in = tmp_path / "traced.json", str(tmp_path / "own.duckdb")
+    write_scenario(traced(), str(file))
+    assert main(["calibrate", str(file), "--policies", "fifo,sjf", "--save", kept_in, "--json"]) == 0
+    assert Calibration.from_plain(json.loads(capsys.readouterr().out)) == answer
+    goal = ["--target", "late_share<=0.9", "--policy", "sjf", "--types", "nodes=2:3", "--futures", "2"]
+    assert main(["size", str(file), *goal, "--processes", "1", "--save", kept_in, "--json"]) == 0
+    assert text in [one["text"] for one in json.loads(capsys.readouterr().out)["caveats"]]
+
+
+def test_a_log_that_was_not_compared_leads_to_its_comparison(kept: dict[str, str], open_page: OpenPage) -> None:
+    app = open_page("plan/what_if.py", scenario=kept["scenario"], experiment=kept["what-if"])
+    links = [one.proto.label for one in elements(app.main) if one.type == "page_link"]
+    assert "Compare with the log" in links
 
 
 def sentences(folder: str) -> Iterator[ast.Call]:

@@ -20,10 +20,10 @@ from dlsched.wording.formats import MISSING, amount, duration, share, show_inter
 MOST_ROWS = 10
 """Groups whose measures are shown to people; a file has all."""
 MEASURE_HEADER = (
-    "jobs", "typical factor", "mean factor", "rank correlation", "within 2x", "within 2x, waits over 10 min",
-    "mean wait, replayed / recorded", "R²", "p95 recorded", "p95 replayed", "never start",
+    "jobs", "typical factor", "mean factor", "rank correlation", "within 2x", "long waits within 2x", "mean ratio",
+    "R²", "p95 recorded", "p95 replayed", "never start",
 )  # fmt: skip
-"""What `measure_cells` returns; jobs is n."""
+"""What `measure_cells` returns; jobs is n, long waits are over 10 min in the log or in the replay."""
 POLICY_HEADER = ("policy", "half", *MEASURE_HEADER)
 GROUP_HEADER = ("jobs", "what-ifs", "ratio", "recorded", "replayed", "JCT ratio")
 """Columns of `group_rows` after that with the group's name."""

@@ -27,6 +27,8 @@ from dlsched.wording.caveats import Caveat
 from dlsched.wording.formats import MISSING, amount, capital, decimal, duration, factor, listed, share
 
 CLOSE, ROUGH = 1.25, 2.0
+LEAST_REACTION = 0.05
+"""Share of submissions, beyond what chance explains, from which on users react to ends of their jobs; ours."""
 LEAST_WITHHELD = 0.05
 """From this difference on, capacity that the record left idle explains why a replay is off; ours."""
 
@@ -105,7 +107,7 @@ def grade_words(answer: Calibration, replay: PolicyFit) -> str:
         case "no-waits":
             return f"no waits to compare: none over {duration(LONG_WAIT_S)} in the log {on}"
     if is_withheld(answer, replay):
-        idle, left = share(answer.idle_wanted), share(replay.idle_wanted)
+        idle, left = share(answer.idle_wanted), share(replay.idle_wanted or 0.0)
         return f"does not replay the log: {idle} of the cluster idle while jobs that fit waited, {left} under {name}"
     return f"does not replay the log: {factor_text}, {ranks_text} {on}"
 
@@ -181,20 +183,23 @@ def withheld_words(answer: Calibration, replay: PolicyFit) -> str:
     if answer.idle_wanted is None:
         return ""
     text = f"While jobs that fit waited, {share(answer.idle_wanted)} of the cluster was idle in the log"
-    if replay.idle_wanted is not None:
-        text += f"; {spoken(replay.label)} would leave {share(replay.idle_wanted)} idle"
+    text += f"; {spoken(replay.label)} would leave {share(replay.idle_wanted or 0.0)} idle"
     cause = " Either the cluster was smaller, or something that is not in the log holds jobs back."
     return f"{text}.{cause if is_withheld(answer, replay) else ''}"
 
 
 def reaction_words(answer: Calibration) -> str:
-    """Return how users react to ends of their jobs, which replays leave out; "" where the log does not say."""
+    """Return how users react to ends of their jobs, which replays leave out; "" where they do not, as far as is known.
+
+    A replay submits every job when it was submitted.
+    """
     loop = answer.closed_loop
-    if loop is None:
+    if loop is None or loop.share < loop.expected + LEAST_REACTION:
         return ""
     return (
         f"{share(loop.share)} of submissions come within 10 s of an end of the same user ({share(loop.expected)} "
-        f"expected by chance); 90% of them find at most {loop.most_at_once:,.0f} jobs of that user in the system."
+        f"expected by chance): users wait for their jobs, replays do not. 90% of submissions find at most "
+        f"{loop.most_at_once:,.0f} jobs of the user in the system."
     )
 
 

@@ -32,6 +32,9 @@ def sentence(text: str, caveats: Sequence[Caveat], premises: Sequence[Premise] =
         for one in caveats:
             colour: Literal["red", "gray", "orange"] = "red" if one.is_bad else "gray" if one.is_mild else "orange"
             st.badge(safe(one.label, 120), color=colour, help=safe(one.why, 600))
+        for one in caveats:
+            if one.lead:
+                _link_to(one.where, one.lead)
         if key:
             chips([*caveats, *premises], key)
             glossary.link(text, key)
@@ -52,10 +55,14 @@ def chips(entries: Sequence[Premise], key: str) -> None:
         st.markdown("**Assumptions behind this answer**")
         for chip in entries:
             st.markdown(f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 600)}")
-            title, _, part = chip.where.partition(", ")
-            if title in SCRIPTS:
-                st.page_link(SCRIPTS[title], label=f"Change on {chip.where}",
-                             query_params=session.url_params(part=part or None))  # fmt: skip
+            _link_to(chip.where, f"Change on {chip.where}")
+
+
+def _link_to(where: str, label: str) -> None:
+    """Show a link to a page, or to a part of it: "Jobs, Trust"."""
+    title, _, part = where.partition(", ")
+    if title in SCRIPTS:
+        st.page_link(SCRIPTS[title], label=label, query_params=session.url_params(part=part or None))
 
 
 def guard_rails(entries: Sequence[Caution]) -> None:

@@ -152,7 +152,7 @@ def _measures(answer: Calibration, replay: PolicyFit, by: str) -> None:
 
 def _title(name: str) -> str:
     """Return the heading of a column; names of statistics keep their letters."""
-    return name if name[0] in "Rp" else name.capitalize()
+    return name if name.startswith(("R²", "p95")) else name.capitalize()
 
 
 def _groups(replay: PolicyFit, by: str) -> None:
@@ -191,8 +191,10 @@ median submission; the replay runs over both. **JCT** is the turnaround time, fr
 record has an end.
 
 **Typical factor**: exp of the median of |log((replayed + 60 s) / (recorded + 60 s))|; mean factor: of the mean.
-**Within 2x**: share of jobs with a factor of at most 2. **R²**: share of the variance of recorded waits that the
-replayed ones explain. **Bias**: replayed minus recorded mean wait, with a 95% interval that treats days as independent.
+**Within 2x**: share of jobs with a factor of at most 2; long waits are those over 10 min in the log or in the replay.
+**Mean ratio**: replayed over recorded mean wait, a minute added to both. **R²**: share of the variance of recorded
+waits that the replayed ones explain. **Bias**: replayed minus recorded mean wait, with a 95% interval that treats days
+as independent.
 
 **Nearest**: smallest mean factor on the first half. “Not clearly nearer” where the 95% interval of its lead over the
 next, paired by day of submission, covers 0.

@@ -83,6 +83,7 @@ def test_the_cluster_of_a_log_is_not_called_a_default_one(capsys: pytest.Capture
     assert main(["calibrate", SACCT, "--policies", "fifo"]) == 0
     out = capsys.readouterr().out
     assert "Default cluster: " not in out
+    assert "Cluster: from the log" in out
     assert "of those compared 13 cancelled, 16 failed and 9 timeout" in out
 
 
