@@ -206,7 +206,7 @@ def test_page_memo_and_commands_say_the_same_numbers(
     write_scenario(traced(), str(file))
     assert main(["calibrate", str(file), "--policies", "fifo,sjf", "--save", kept_in, "--json"]) == 0
     assert Calibration.from_plain(json.loads(capsys.readouterr().out)) == answer
-    goal = ["--target", "late_share<=0.9", "--policy", "sjf", "--types", "nodes=2:3", "--futures", "2"]
+    goal = ["--target", "wait_p95<=500h", "--policy", "sjf", "--types", "nodes=2:3", "--futures", "2"]
     assert main(["size", str(file), *goal, "--processes", "1", "--save", kept_in, "--json"]) == 0
     assert text in [one["text"] for one in json.loads(capsys.readouterr().out)["caveats"]]
 
