@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
 from dlsched.domain.workload import partition_names
 from dlsched.workload.hostlist import compress, expand, in_order
 
@@ -51,7 +52,7 @@ class ClusterFound:
     def cells(self) -> list[tuple[str, ...]]:
         """Return the rows as texts with units, "–" where a resource is not told."""
         return [
-            (name, f"{nodes:,}", "–" if cores is None else f"{cores:g}", "–" if mem is None else f"{mem:g} GiB",
+            (name, f"{nodes:,}", "–" if cores is None else f"{cores:g}", "–" if mem is None else f"{mem:.4g} GiB",
              f"{gpus:,}", partitions, source)
             for name, nodes, cores, mem, gpus, partitions, source in self.rows()
         ]  # fmt: skip
@@ -73,8 +74,7 @@ class ClusterFound:
         other = {name: pool.partition for pool in of_log.cluster.pools for name in expand(pool.nodes)}
         notes = list(self.notes)
         if missing := in_order(set(other) - set(own)):
-            named = compress(missing[:NAMED]) + (" and more" if len(missing) > NAMED else "")
-            notes.append(f"{len(missing):,} nodes of the log are not described and are left out: {named}")
+            notes.append(f"Left out, as only the log names them: {named(missing)}")
         if not own or any(pool.partition for pool in self.cluster.pools) or not any(other.values()):
             return replace(self, notes=tuple(notes))
         cluster = cluster_of(
@@ -115,7 +115,7 @@ def cluster_of(nodes: Iterable[Node]) -> Cluster:
                     name=name, gpu_type=kind.gpu_type or ("GPU" if kind.gpus else ""), gpus=kind.gpus, cpus=kind.cores,
                     mem_gib=kind.mem_gib,
                 ),
-                count=len(members), partition=kind.partitions, nodes=compress(members),
+                count=len(members), partition=kind.partitions, nodes=_host_list(members),
             )
             for name, (kind, members) in zip(names, by_kind.items(), strict=True)
         )
@@ -126,6 +126,21 @@ def joined(partitions: Iterable[str]) -> str:
     """Return names of partitions as one entry; "" where it would be too long to keep."""
     entry = "|".join(sorted(set().union(*map(partition_names, partitions))))
     return entry if len(entry) <= LONGEST_PARTITIONS else ""
+
+
+def named(names: Iterable[str]) -> str:
+    """Return how many nodes these are and the first few in natural order: "2 nodes (n1, n2)"."""
+    ordered = in_order(names)
+    listed = ", ".join(name[:60] for name in ordered[:NAMED]) + (", …" if len(ordered) > NAMED else "")
+    return f"{len(ordered):,} {'node' if len(ordered) == 1 else 'nodes'} ({listed})"
+
+
+def _host_list(names: list[str]) -> str:
+    """Return names as a host list, "" where one cannot be in it: PBS calls a part of a host node1[0]."""
+    try:
+        return compress(names)
+    except InputError:
+        return ""
 
 
 def _names(kinds: list[Node]) -> list[str]:

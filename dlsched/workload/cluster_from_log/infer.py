@@ -17,13 +17,13 @@ from dlsched.workload.cluster_from_log.found import (
     ClusterFound,
     Node,
     cluster_of,
+    named,
 )
-from dlsched.workload.hostlist import compress, expand
+from dlsched.workload.hostlist import expand
 
 MOST_SHARES = 30_000_000
 SHARES_AT_ONCE = 4_000_000
 ROUNDING = 1e-6
-NAMED = 5
 LONGEST_TYPE = 60
 FROM_LOG = "the log"
 
@@ -46,7 +46,7 @@ class Held:
 
 
 def held_by(jobs: Workload) -> Held | None:
-    """Return what the started jobs of a workload held by its record; None where it names no nodes."""
+    """Return what the started jobs of a workload held by its record; None if it names no nodes."""
     if jobs.recorded_nodes is None or jobs.recorded_start_s is None:
         return None
     end_s = jobs.recorded_start_s + jobs.work if jobs.recorded_end_s is None else jobs.recorded_end_s
@@ -76,7 +76,7 @@ def cluster_of_log(held: Held) -> ClusterFound | None:
     than the largest share of whole workers that it held. Cores and GPUs are rounded up to the next whole number, memory
     to the next of 1, 1.5, 2, 3, 4, 6, 8, 12, 16, ... GiB. Cores and memory are limits only where every job tells them.
     A node is in every partition whose jobs ran there; where jobs without a partition ran too, its partitions are left
-    out, with all that share nodes with them. None where no job names a node that can be used.
+    out, with all that share nodes with them. None if no job names a node that can be used.
     """
     places = _places(held.nodes)
     if places is None or not len(places.names):
@@ -134,7 +134,7 @@ class _Places:
 
 
 def _places(host_lists: Texts) -> _Places | None:
-    """Return the shares of all jobs; None where they would be too many to work out."""
+    """Return the shares of all jobs; None if they would be too many to work out."""
     code, distinct = pd.factorize(host_lists)
     number: dict[str, int] = {}
     listed: list[list[int]] = []
@@ -278,8 +278,7 @@ def _notes(places: _Places, told: list[bool], mixed: list[str], left_out: bool) 
     if left_out:
         notes.append("Partitions that share nodes with jobs without a partition are left out")
     if mixed:
-        names = compress(mixed[:NAMED]) + (" and more" if len(mixed) > NAMED else "")
-        notes.append(f"Jobs of several GPU types ran on {names}: the type of most jobs is taken")
+        notes.append(f"Jobs of several GPU types ran on {named(mixed)}: the type of most jobs is taken")
     if places.wrong:
-        notes.append(f"{places.wrong:,} host lists could not be read; their nodes are not counted")
+        notes.append(f"Host lists that could not be read, so that their nodes do not count: {places.wrong:,}")
     return tuple(notes)

@@ -93,7 +93,7 @@ def test_lists_that_cannot_be_read_are_counted() -> None:
     jobs = log((0, 9, "n1", 0, 4, 1), (0, 9, "n2", 0, 4, 1)).with_columns(recorded_nodes=["n1", "n[2-"])
     answer = found(jobs)
     assert answer.cluster.num_nodes == 1
-    assert "1 host lists could not be read" in answer.notes[-1]
+    assert "Host lists that could not be read" in answer.notes[-1]
 
 
 def test_a_log_without_nodes_tells_of_no_cluster() -> None:

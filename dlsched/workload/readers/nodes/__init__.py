@@ -1,0 +1,1 @@
+"""What schedulers print of their nodes, as clusters."""
