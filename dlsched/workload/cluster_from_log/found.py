@@ -42,7 +42,7 @@ class ClusterFound:
         return f"from {self.source}" + (f" ({parts})" if parts else "")
 
     def rows(self) -> list[tuple[str, int, float | None, float | None, int, str, str]]:
-        """Return a row for each node type, in the order of FOUND_COLUMNS; None where a resource is not told."""
+        """Return a row for each node type, in the order of FOUND_COLUMNS; None if a resource is not told."""
         return [
             (pool.vm.name, pool.count, pool.vm.cpus, pool.vm.mem_gib, pool.vm.gpus,
              pool.partition.replace("|", ", "), self.source)

@@ -87,7 +87,7 @@ def read_sinfo(text: TraceText) -> ClusterFound:
     what = f"file {text.name}"
     if "cpus" not in columns:
         do = 'Print it with sinfo -N -o "%N|%P|%c|%m|%G|%f|%T"'
-        raise InputError(what, "it does not tell the cores of each node", do)
+        raise InputError(what, "it lacks the cores of each node", do)
     nodes, down, partitions, names = dict[str, Node](), dict[str, None](), dict[str, list[str]](), Names()
     for line in lines[has_header:]:
         row = dict(zip(columns, _cells(line), strict=False))
@@ -114,7 +114,7 @@ def amount(text: str | None) -> float:
 
 
 def gib_of(mib: float) -> float | None:
-    """Return memory in GiB; None where it is not told: Slurm then says 1 MiB."""
+    """Return memory in GiB; None if it is not told: Slurm then says 1 MiB."""
     return mib / MIB_PER_GIB if mib > 1 else None
 
 
