@@ -26,7 +26,7 @@ from dlsched.domain.columns import COLUMNS
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.timetable import TimeTable
-from dlsched.domain.workload import Texts, Workload
+from dlsched.domain.workload import Texts, Workload, partition_names
 from dlsched.workload.hostlist import compress, expand, in_order
 
 LETTERS: Mapping[str, str] = {"job_id": "j", "user": "u", "group": "g", "model": "m", "profile": "f", "job_class": "c"}
@@ -75,7 +75,7 @@ def anonymised(scenario: Scenario, key: bytes) -> Copy:
         do = "Save the jobs as a table first, or share the description itself"
         raise InputError(f"scenario {scenario.name!r:.80}", "has jobs that are generated, not recorded", do)
     jobs, cluster = scenario.workload, scenario.cluster
-    partitions = _partitions_of(jobs, cluster)
+    partitions, nodes = _partitions_of(jobs, cluster), _Nodes.of(jobs, cluster, key)
     columns: dict[str, Any] = {}
     replaced: dict[str, int] = {}
     profiles = () if scenario.speed.times is None else scenario.speed.times.profiles
@@ -90,15 +90,15 @@ def anonymised(scenario: Scenario, key: bytes) -> Copy:
         columns[column.name] = _mapped(values, new)
         replaced[column.name] = len(new)
     if jobs.partition is not None:
-        columns["partition"] = _mapped(jobs.partition, partitions)
+        columns["partition"] = _mapped(jobs.partition, {str(e): _entry(str(e), partitions) for e in {*jobs.partition}})
     if partitions:
         replaced["partition"] = len(partitions)
     if jobs.recorded_status is not None:
         outcomes = {str(text): _status(str(text), key) for text in {*jobs.recorded_status}}
         columns["recorded_status"] = _mapped(jobs.recorded_status, outcomes)
-    nodes = _Nodes.of([] if jobs.recorded_nodes is None else jobs.recorded_nodes, key)
     if jobs.recorded_nodes is not None:
         columns["recorded_nodes"] = _mapped(jobs.recorded_nodes, nodes.lists)
+    if nodes.count:
         replaced["node"] = nodes.count
     if profiles and not renamed_profiles:
         renamed_profiles = pseudonyms(profiles, key, "profile")
@@ -107,7 +107,7 @@ def anonymised(scenario: Scenario, key: bytes) -> Copy:
     return Copy(
         scenario.replace(
             workload=copy,
-            cluster=_cluster(cluster, partitions),
+            cluster=_cluster(cluster, partitions, nodes),
             speed=_speed(scenario.speed, renamed_profiles),
             name="anonymised",
             assumptions=_assumptions(scenario.assumptions),
@@ -167,9 +167,13 @@ def _numbered(names: Sequence[str], lead: str) -> dict[str, str]:
 
 
 def _partitions_of(jobs: Workload, cluster: Cluster) -> dict[str, str]:
-    named = set() if jobs.partition is None else {str(name) for name in {*jobs.partition}}
-    named |= {part for pool in cluster.pools for part in pool.partition.split("|")}
-    return _numbered(sorted(named - {""}), "p")
+    entries = {*(() if jobs.partition is None else jobs.partition), *(pool.partition for pool in cluster.pools)}
+    return _numbered(sorted(frozenset().union(*(partition_names(str(entry)) for entry in entries))), "p")
+
+
+def _entry(entry: str, new: Mapping[str, str]) -> str:
+    """Return the partitions of a job or a node, "a|b", by their new names."""
+    return "|".join(new[name.strip()] for name in entry.split("|") if name.strip())
 
 
 # ---- nodes -------------------------------------------------------------------------------------------
@@ -183,8 +187,9 @@ class _Nodes:
     count: int
 
     @classmethod
-    def of(cls, texts: Iterable[str], key: bytes) -> _Nodes:
-        """Number the nodes of host lists in natural order; a text that is no host list is hashed as a whole."""
+    def of(cls, jobs: Workload, cluster: Cluster, key: bytes) -> _Nodes:
+        """Number the nodes of jobs and cluster in natural order; a text that is no host list is hashed as a whole."""
+        texts = {*(() if jobs.recorded_nodes is None else jobs.recorded_nodes), *(pool.nodes for pool in cluster.pools)}
         expanded: dict[str, list[str]] = {}
         other: dict[str, str] = {}
         total = 0
@@ -228,16 +233,16 @@ def _moved(meta: Mapping[str, str], key: bytes) -> dict[str, str]:
     return {}
 
 
-def _cluster(cluster: Cluster, partitions: Mapping[str, str]) -> Cluster:
-    """Return the cluster with node types and partitions numbered."""
+def _cluster(cluster: Cluster, partitions: Mapping[str, str], nodes: _Nodes) -> Cluster:
+    """Return the cluster with node types, partitions and nodes numbered."""
     types = _numbered(sorted({vm.name for vm in (*(pool.vm for pool in cluster.pools), *cluster.catalogue)}), "type-")
 
     def renamed(vm: VmType) -> VmType:
         return vm.model_copy(update={"name": types[vm.name]})
 
     def pool_of(pool: Pool) -> Pool:
-        parts = "|".join(partitions[part] for part in pool.partition.split("|") if part)
-        return pool.model_copy(update={"vm": renamed(pool.vm), "partition": parts})
+        named = {"partition": _entry(pool.partition, partitions), "nodes": nodes.lists.get(pool.nodes, "")}
+        return pool.model_copy(update={"vm": renamed(pool.vm), **named})
 
     pools, catalogue = tuple(map(pool_of, cluster.pools)), tuple(map(renamed, cluster.catalogue))
     return cluster.model_copy(update={"pools": pools, "catalogue": catalogue})

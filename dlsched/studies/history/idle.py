@@ -27,7 +27,7 @@ def window_of(record: Record) -> tuple[float, float] | None:
     A log of the jobs that ended, or were there, in some days has arrivals long before, but not the jobs that ran beside
     them and ended earlier. After the last arrival only old jobs run out. None if nothing is between the two.
     """
-    ends_s = record.end_s[record.started]
+    ends_s = record.end_s[record.ran]
     from_s, to_s = float(ends_s.min()), float(record.jobs.submit_s[-1])
     return (from_s, to_s) if to_s > from_s else None
 
@@ -49,7 +49,7 @@ def queue_of(record: Record, cluster: Cluster | None, resource: Resource, amount
     Absent nodes hold what they have, as a job would.
     """
     width = width_of(record, resource)
-    known = (width > 0) & (record.started | np.isfinite(record.end_s))
+    known = (width > 0) & (record.ran | np.isfinite(record.end_s))
     columns = (record.jobs.submit_s[known], record.start_s[known], record.end_s[known], width[known])
     if cluster is not None and cluster.absences:
         from_s, to_s, lacks = away_of(cluster, cluster.nodes.capacity[:, PLACES[resource]], record.last_s)
@@ -69,9 +69,9 @@ def capacity_of(
     outside_h = (to_s - from_s) / HOUR_S - float(length_h.sum())
     away_from_s, away_to_s, lacks = away_of(cluster, cluster.nodes.capacity[:, PLACES[resource]], record.last_s)
     away_h = float(lacks @ _overlap_h(away_from_s, away_to_s, window_s)) if len(lacks) else 0.0
-    started = record.started
-    inside_h = _overlap_h(record.start_s[started], record.end_s[started], window_s)
-    used_h = float(width_of(record, resource)[started] @ inside_h)
+    ran = record.ran
+    inside_h = _overlap_h(record.start_s[ran], record.end_s[ran], window_s)
+    used_h = float(width_of(record, resource)[ran] @ inside_h)
     idle_h = float(queue.free @ length_h) + outside_h * queue.capacity
     available_h = queue.capacity * (to_s - from_s) / HOUR_S - away_h
     queued_h = float(length_h[queue.waiting > 0].sum())
@@ -146,7 +146,7 @@ def _waited_through(
     record: Record, width: Floats, edge_s: Floats, free: Floats, capacity: float
 ) -> tuple[Floats, Floats]:
     """Return the jobs that waited through each step and fit into what was free, and their widths together."""
-    gone_s = np.where(record.started, record.start_s, record.end_s)
+    gone_s = np.where(record.ran, record.start_s, record.end_s)
     with np.errstate(invalid="ignore"):
         waits = np.flatnonzero((width > 0) & (gone_s - record.jobs.submit_s >= edge_s[1] - edge_s[0]))
     first = np.searchsorted(edge_s, record.jobs.submit_s[waits], side="left")
@@ -174,10 +174,10 @@ def _waited_through(
 
 def series_of(record: Record, resource: Resource) -> Series:
     """Return jobs waiting and the use of a resource over the whole log, thinned to MOST_POINTS with all extremes."""
-    started, width = record.started, width_of(record, resource)
-    known = started | np.isfinite(record.end_s)
-    gone_s = np.where(started, record.start_s, record.end_s)[known]
-    start_s, end_s, held = record.start_s[started], record.end_s[started], width[started]
+    ran, width = record.ran, width_of(record, resource)
+    known = ran | np.isfinite(record.end_s)
+    gone_s = np.where(ran, record.start_s, record.end_s)[known]
+    start_s, end_s, held = record.start_s[ran], record.end_s[ran], width[ran]
     at_s = np.unique(np.concatenate([record.jobs.submit_s[known], gone_s, end_s]))
     used = np.maximum(np.round(sum_after(start_s, held, at_s) - sum_after(end_s, held, at_s), 6), 0.0)
     arrived = np.searchsorted(np.sort(record.jobs.submit_s[known]), at_s, side="right")

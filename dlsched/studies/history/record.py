@@ -17,6 +17,7 @@ from dlsched.studies.history.answer import OUTCOMES, WITHOUT_SUCCESS
 from dlsched.workload.import_report import in_seconds
 
 Bools = NDArray[np.bool_]
+ROUNDING_S = 1.0
 
 NO_START = InputError(
     "what happened",
@@ -39,12 +40,15 @@ STARTS_OF: Mapping[str, tuple[str, ...]] = {
 class Record:
     """Columns over the jobs of a log, shape (jobs,).
 
-    ``started``: the start is recorded, at or after the arrival. ``start_s``, ``end_s`` and ``wait_s`` are NaN for other
-    jobs. ``gpus`` and ``cores`` are what a job held while it ran; ``outcome`` indexes OUTCOMES.
+    ``started``: the start is recorded, at or after the arrival; ``wait_s`` is NaN for other jobs. ``ran``: started, or
+    already running when the log becomes complete, which is when the reader lets such a job arrive; ``start_s`` is NaN
+    for other jobs, and ``end_s`` when they left, NaN where that is not known. ``gpus`` and ``cores`` are what a job
+    held while it ran; ``outcome`` indexes OUTCOMES.
     """
 
     jobs: Workload
     started: Bools
+    ran: Bools
     early: int
     start_s: Floats
     end_s: Floats
@@ -58,8 +62,8 @@ class Record:
 
     @property
     def run_h(self) -> Floats:
-        """Hours each job ran; 0 for jobs that did not start."""
-        return np.where(self.started, np.nan_to_num(self.end_s - self.start_s) / HOUR_S, 0.0)
+        """Hours each job ran; 0 for jobs that did not."""
+        return np.where(self.ran, np.nan_to_num(self.end_s - self.start_s) / HOUR_S, 0.0)
 
     @property
     def lost(self) -> Bools:
@@ -72,25 +76,26 @@ def record_of(scenario: Scenario) -> Record:
     jobs = in_seconds(scenario)
     if not jobs.has_recorded_starts or jobs.recorded_start_s is None:
         raise NO_START
-    start_s = jobs.recorded_start_s
-    started = start_s >= jobs.submit_s
-    start_s = np.where(started, start_s, np.nan)
+    started = jobs.recorded_start_s >= jobs.submit_s
     outcome = _outcomes(jobs.recorded_status, len(jobs))
-    recorded_s = np.full(len(jobs), np.nan) if jobs.recorded_end_s is None else jobs.recorded_end_s
-    end_s = np.where(recorded_s > start_s, recorded_s, start_s + jobs.work)
-    left_s = np.where(started, end_s, recorded_s)
-    last_s = float(np.nanmax([jobs.submit_s[-1], np.nanmax(left_s)]))
-    runs_on = started & (outcome == OUTCOMES.index("still running"))
-    end_s = np.where(runs_on, last_s, end_s)
+    left_s = np.full(len(jobs), np.nan) if jobs.recorded_end_s is None else jobs.recorded_end_s
+    with np.errstate(invalid="ignore"):
+        ran_before = np.isnan(jobs.recorded_start_s) & (np.abs(left_s - jobs.submit_s - jobs.work) <= ROUNDING_S)
+    start_s = np.where(started, jobs.recorded_start_s, np.where(ran_before, jobs.submit_s, np.nan))
+    ran = started | ran_before
+    end_s = np.where(ran, np.where(left_s > start_s, left_s, start_s + jobs.work), left_s)
+    last_s = float(np.nanmax([jobs.submit_s[-1], np.nanmax(end_s)]))
+    end_s = np.where(ran & (outcome == OUTCOMES.index("still running")), last_s, end_s)
     servers = np.zeros(len(jobs), dtype=np.int64) if jobs.servers is None else jobs.servers
     held = jobs.workers[:, None] * jobs.demand + servers[:, None] * jobs.server_demand
     return Record(
         jobs,
         started,
+        ran,
         int(np.sum(jobs.recorded_start_s < jobs.submit_s)),
         start_s,
-        np.where(started, end_s, np.where(recorded_s >= jobs.submit_s, recorded_s, np.nan)),
-        start_s - jobs.submit_s,
+        np.where(ran | (end_s >= jobs.submit_s), end_s, np.nan),
+        np.where(started, start_s - jobs.submit_s, np.nan),
         np.zeros(len(jobs)) if jobs.held_s is None else jobs.held_s,
         held[:, GPU],
         held[:, CPU],

@@ -203,7 +203,11 @@ def _is_sample(main: Capacity | None) -> bool:
 def _notes(record: Record, scenario: Scenario, main: Capacity | None) -> tuple[str, ...]:
     """Return what must be known to read the numbers."""
     notes = []
-    without = len(record.jobs) - int(record.started.sum())
+    before = int((record.ran & ~record.started).sum())
+    if before:
+        notes.append(f"{amount(before, 'job')} already ran when the log becomes complete: in the hours from then "
+                     "on, in no wait. Jobs that waited then count from then.")  # fmt: skip
+    without = len(record.jobs) - int(record.ran.sum())
     if without:
         early = f", {record.early:,} of them because it is before the arrival" if record.early else ""
         notes.append(f"{amount(without, 'job')} without a usable recorded start: in no wait and no hours{early}.")

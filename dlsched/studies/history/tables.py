@@ -138,7 +138,7 @@ def month_edges(first_s: float, last_s: float, clock: Clock) -> tuple[Floats, tu
 def by_month(record: Record, edges: Floats, usd: Floats | None) -> dict[str, Floats]:
     """Return the hours and cost of each month: a job that runs over its end counts in both, by its time in each."""
     found = {name: np.zeros(len(edges) - 1) for name in amounts(record, usd)}
-    rows = np.flatnonzero(record.started)
+    rows = np.flatnonzero(record.ran)
     start_s, end_s = record.start_s[rows], record.end_s[rows]
     first = np.clip(np.searchsorted(edges, start_s, side="right") - 1, 0, len(edges) - 2)
     last = np.clip(np.searchsorted(edges, end_s, side="left") - 1, first, len(edges) - 2)

@@ -168,6 +168,17 @@ def test_partitions_of_cluster_and_jobs_agree() -> None:
     assert copy.assumptions == (Assumption(kind="default-cluster", text="as in the original"),)
 
 
+def test_overlapping_partitions_and_named_nodes_follow() -> None:
+    pools = (Pool(vm=VmType(name="a", gpus=4), count=2, partition="long|alpha", nodes="fatnode[09-10]"),
+             Pool(vm=VmType(name="b", gpus=4), count=1, partition="long", nodes="thin2"))  # fmt: skip
+    jobs = log(partition=np.array(["alpha|long", "long"] * 30, dtype=object))
+    copy = anonymised(jobs.replace(cluster=Cluster(pools=pools)), KEY).scenario
+    assert [pool.partition for pool in copy.cluster.pools] == ["p02|p01", "p02"]
+    assert [pool.nodes for pool in copy.cluster.pools] == ["n[01-02]", "n03"]
+    assert copy.workload.partition is not None
+    assert {*copy.workload.partition} == {"p01|p02", "p02"}
+
+
 def test_profiles_of_the_time_table_follow_the_jobs() -> None:
     times = TimeTable(rows={"bert": {"A100": (2.0, 1.0)}, "gpt": {"A100": (3.0, 1.0)}})
     jobs = {"job_id": ["a", "b"], "submit_s": [0, 1], "work": [1, 1], "profile": ["gpt", "bert"]}

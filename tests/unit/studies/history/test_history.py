@@ -134,9 +134,24 @@ def test_without_a_recorded_end_a_job_ran_for_its_run_time() -> None:
     assert answered(log(rows)).total.used.gpu_h == 2 * 2 + 1
 
 
+def test_jobs_that_ran_when_the_log_becomes_complete_hold_their_nodes() -> None:
+    # as a reader hands them over: no start, arrived when the log is complete, with what was left of the run
+    rows = [job("old", 0, 0, 3, 4), *FIVE]
+    rows[0]["recorded_start_s"] = NAN
+    found = answered(log(rows))
+    assert (found.jobs, found.started) == (6, 5)
+    assert found.total.used.gpu_h == 28 + 4 * 3
+    assert found.total.wait is not None
+    assert found.total.wait.mean_s == 0.9 * HOUR
+    assert found.main is not None
+    assert found.main.used_h == 9 + 4 * 1
+    assert max(found.series.waiting) == 1
+    assert found.notes[0].startswith("1 job already ran when the log becomes complete")
+
+
 def test_jobs_without_a_start_are_counted_and_named() -> None:
     rows = [*FIVE, job("f", 2, 2, 3, 1), job("g", 4, 4, 5, 1)]
-    rows[5]["recorded_start_s"] = NAN
+    rows[5] |= {"recorded_start_s": NAN, "recorded_end_s": NAN}
     rows[6]["recorded_start_s"] = 3 * HOUR  # before it arrived
     found = answered(log(rows, read={"rows": 10, "dropped": 3}))
     assert (found.jobs, found.started, found.early) == (7, 5, 1)
