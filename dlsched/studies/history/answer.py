@@ -87,6 +87,7 @@ class Capacity(FrozenModel):
     idle_h: float
     over_h: float
     idle_wanted: float | None = Field(None, description="Share of the capacity that jobs which fit waited beside.")
+    idle_queued: float | None = Field(None, description="Share of the capacity that was idle while jobs waited.")
     queued_share: float = Field(0.0, description="Share of the window in which a job that needs it waited.")
 
 
@@ -140,7 +141,7 @@ class History(Answer):
     dropped
         Rows that the reader dropped, which are in no number here.
     resource
-        The main resource: GPUs, cores where no job has GPUs. ``width`` of a job counts it.
+        The main resource: GPUs, or cores where hardly a job has GPUs. ``width`` of a job counts it.
     total, groups, outcomes
         The rows, largest use first, months in order of time. Used hours and cost of all rows of a grouping add up to
         those of ``total``.

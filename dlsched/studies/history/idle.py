@@ -75,7 +75,8 @@ def capacity_of(
     idle_h = float(queue.free @ length_h) + outside_h * queue.capacity
     available_h = queue.capacity * (to_s - from_s) / HOUR_S - away_h
     queued_h = float(length_h[queue.waiting > 0].sum())
-    wanted_h = float(queue.idle_wanted @ length_h)
+    wanted_h, free_h = (float(part[queue.waiting > 0] @ length_h[queue.waiting > 0])
+                        for part in (queue.idle_wanted, queue.free))  # fmt: skip
     return Capacity(
         resource=resource,
         amount=queue.capacity,
@@ -84,6 +85,7 @@ def capacity_of(
         idle_h=idle_h,
         over_h=max(used_h + idle_h - available_h, 0.0) if used_h + idle_h > available_h * (1 + ROUNDING) else 0.0,
         idle_wanted=wanted_h / (queued_h * queue.capacity) if queued_h > 0 else None,
+        idle_queued=free_h / (queued_h * queue.capacity) if queued_h > 0 else None,
         queued_share=queued_h / ((to_s - from_s) / HOUR_S),
     )
 

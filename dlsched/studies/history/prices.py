@@ -44,24 +44,21 @@ def rates_of(spec: HistorySpec, scenario: Scenario, record: Record) -> Rates:
     gpu_pools = [pool for pool in cluster.pools if pool.vm.gpus > 0 and pool.count]
     core_pools = [pool for pool in cluster.pools if pool.vm.gpus == 0 and pool.vm.cpus and pool.count]
     by_type = {} if spec.price is not None or not _all_priced(gpu_pools) else _by_type(gpu_pools)
-    gpu_usd, core_usd, words = None, None, []
+    gpu_usd, core_usd = None, None
+    words: list[str] = []
     examples = any(one.is_example_price for one in scenario.assumptions)
+    uses_example = not has_gpus
     if has_gpus:
-        gpu_usd, source, is_example = _rate(spec.price, gpu_pools, EXAMPLE_USD_PER_GPU_H, examples)
+        gpu_usd, source, uses_example = _rate(spec.price, gpu_pools, EXAMPLE_USD_PER_GPU_H, examples)
         shown = price(gpu_usd) if len(set(by_type.values())) < 2 else f"{price(gpu_usd)} on average over GPU types"
         words.append(f"{shown} ({source})")
-        examples_used = [is_example]
-    else:
-        examples_used = []
-    if on_cores:
-        known = spec.core_price is not None or _all_priced(core_pools)
-        if known or not has_gpus:
-            core_usd, source, is_example = _rate(spec.core_price, core_pools, EXAMPLE_USD_PER_CORE_H, examples)
-            words.append(f"{price(core_usd, 'core-h')} for jobs without GPUs ({source})")
-            examples_used.append(is_example)
-        else:
-            words.append("jobs without GPUs are not charged, as no node type without GPUs has a price")
-    return Rates(gpu_usd, core_usd, by_type, listed(words) if words else "nothing is charged", any(examples_used))
+    if on_cores and (uses_example or spec.core_price is not None or _all_priced(core_pools)):
+        core_usd, source, is_example = _rate(spec.core_price, core_pools, EXAMPLE_USD_PER_CORE_H, examples)
+        words.append(f"{price(core_usd, 'core-h')} for jobs without GPUs ({source})")
+        uses_example = is_example or (has_gpus and uses_example)
+    elif on_cores:
+        words.append("jobs without GPUs are not charged, as no node type without GPUs has a price")
+    return Rates(gpu_usd, core_usd, by_type, listed(words) if words else "nothing is charged", uses_example)
 
 
 def _rate(typed: float | None, pools: list[Pool], example: float, examples: bool) -> tuple[float, str, bool]:

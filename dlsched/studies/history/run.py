@@ -40,8 +40,10 @@ from dlsched.wording.formats import amount, share
 RESOURCES: tuple[Resource, ...] = ("gpus", "cpus")
 JOBS_PER_S = 150_000.0
 LONGEST = 20
-SAMPLE_IDLE, SAMPLE_USED = 0.9, 0.1
-"""A log of a sample of jobs: so much idle while jobs that fit wait, and so little in use; ours."""
+SAMPLE_IDLE, SAMPLE_USED, SAMPLE_WAIT_S = 0.9, 0.1, 600.0
+"""A log of a sample of jobs: so much idle while jobs wait, so little in use, and a median wait of so long; ours."""
+FEW, HALF = 0.1, 0.5
+"""Where fewer jobs need GPUs and they hold less than half of the core-hours, cores are the main resource; ours."""
 UNUSUAL, LEAST_MONTHS = 2.0, 4
 LEAST_DAYS = 20
 """A month at an end of the log with fewer days in it is not compared with others."""
@@ -73,7 +75,7 @@ def history_of(spec: HistorySpec, scenario: Scenario, progress: Progress | None 
     record, clock = record_of(scenario), clock_of(scenario.workload)
     rates = rates_of(spec, scenario, record)
     usd = usd_of(record, rates)
-    resource: Resource = "gpus" if (record.gpus > 0).any() else "cpus"
+    resource = _main_resource(record)
     report(0.1, "Waits and hours")
     total = rows_of(record, groups_of(None, len(record.jobs)), usd)[0].model_copy(update={"name": "all jobs"})
     groups = _groups(record, usd, clock)
@@ -121,8 +123,8 @@ def history_of(spec: HistorySpec, scenario: Scenario, progress: Progress | None 
         longest=_longest(record, resource),
         series=series_of(record, resource),
         unusual_months=_unusual(groups.get("month", ()), record, clock, resource),
-        is_sample=_is_sample(main),
-        notes=_notes(record, scenario, main),
+        is_sample=_is_sample(main, total),
+        notes=_notes(record, scenario, main, total),
     )
 
 
@@ -194,13 +196,22 @@ def _unusual(months: tuple[GroupRow, ...], record: Record, clock: Clock, resourc
     return tuple(month.name for month, is_far in zip(np.array(months, dtype=object)[whole], far, strict=True) if is_far)
 
 
-def _is_sample(main: Capacity | None) -> bool:
-    if main is None or main.idle_wanted is None or not main.available_h:
+def _main_resource(record: Record) -> Resource:
+    """Return GPUs, or cores where hardly a job has GPUs and cores are told."""
+    on_gpus, core_h = record.gpus > 0, record.cores * record.run_h
+    few = on_gpus.mean() < FEW and core_h[on_gpus].sum() < HALF * core_h.sum()
+    return "cpus" if not on_gpus.any() or (core_h.any() and few) else "gpus"
+
+
+def _is_sample(main: Capacity | None, total: GroupRow) -> bool:
+    """Whether nearly all was idle while jobs waited long: jobs that held it are not in the log."""
+    if main is None or main.idle_queued is None or total.wait is None:
         return False
-    return main.idle_wanted > SAMPLE_IDLE and main.used_h < SAMPLE_USED * main.available_h
+    is_empty = main.idle_queued > SAMPLE_IDLE and main.used_h < SAMPLE_USED * main.available_h
+    return is_empty and total.wait.median_s > SAMPLE_WAIT_S
 
 
-def _notes(record: Record, scenario: Scenario, main: Capacity | None) -> tuple[str, ...]:
+def _notes(record: Record, scenario: Scenario, main: Capacity | None, total: GroupRow) -> tuple[str, ...]:
     """Return what must be known to read the numbers."""
     notes = []
     before = int((record.ran & ~record.started).sum())
@@ -220,8 +231,7 @@ def _notes(record: Record, scenario: Scenario, main: Capacity | None) -> tuple[s
     if main is not None and main.over_h > 0:
         over = share(main.over_h / max(main.used_h, 1e-300))
         notes.append(f"At times jobs used more than the cluster has ({over} of the hours used): it may be too small.")
-    if _is_sample(main) and main is not None:
-        idle = share(main.idle_wanted)
-        text = f"{idle} of the capacity was idle while jobs that fit waited: this looks like a sample of jobs"
+    if main is not None and _is_sample(main, total):
+        text = f"{share(main.idle_queued)} of the capacity was idle while jobs waited: this looks like a sample of jobs"
         notes.append(f"{text}, not a whole log, so idle hours say nothing.")
     return tuple(notes)

@@ -31,7 +31,7 @@ def _waits(answer: History) -> str:
         f"{duration(total.wait.p95_s)} at p95; {over}."
     )
     if total.held:
-        text += f" {amount(total.held, 'job')} also {'was' if total.held == 1 else 'were'} held before that."
+        text += f" {amount(total.held, 'job')} {'was' if total.held == 1 else 'were'} also held before that."
     return text
 
 

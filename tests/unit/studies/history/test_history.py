@@ -188,10 +188,12 @@ def test_more_in_use_than_there_is_is_said() -> None:
 
 def test_a_sample_of_jobs_is_called_one() -> None:
     rows = [job(f"j{i}", i, i + 20, i + 20.05, 1) for i in range(40)]
+    small = Cluster(pools=(Pool(vm=VmType(name="n", gpus=1), count=1),))
+    busy = [row | {"recorded_end_s": row["recorded_start_s"] + HOUR} for row in rows]
+    assert not answered(log(busy, small)).is_sample
+    quick = [row | {"recorded_start_s": row["submit_s"] + 30, "recorded_end_s": row["submit_s"] + 60} for row in rows]
+    assert not answered(log(quick, small)).is_sample  # a cluster with little to do
     found = answered(log(rows, Cluster(pools=(Pool(vm=VmType(name="n", gpus=8), count=100),))))
-    assert not found.is_sample  # what waits could not fill the machine
-    wide = [row | {"gpus_per_worker": 700} for row in rows[:35]]
-    found = answered(log(wide, Cluster(pools=(Pool(vm=VmType(name="n", gpus=700), count=1),))))
     assert found.main is not None
     assert found.is_sample
     assert "sample" in sentence(found)
@@ -210,6 +212,13 @@ def test_a_log_of_cores() -> None:
     assert "GPU-hours" not in charge_rows(found, "user")[0]
 
 
+def test_few_jobs_with_gpus_leave_cores_the_main_resource() -> None:
+    few = [job(f"j{i}", i, i, i + 2, 1 if i == 7 else 0, cpus_per_worker=4.0) for i in range(30)]
+    assert answered(log(few)).resource == "cpus"
+    more = [row | {"cpus_per_worker": 400.0} if row["gpus_per_worker"] else row for row in few]
+    assert answered(log(more)).resource == "gpus"
+
+
 def test_prices_are_those_typed_then_of_the_nodes_then_examples() -> None:
     unpriced = two_nodes(usd_per_h=None)
     assert answered(log(FIVE), price=4.0).total.used.usd == 4 * 28
@@ -217,7 +226,8 @@ def test_prices_are_those_typed_then_of_the_nodes_then_examples() -> None:
     assert example.prices.is_example
     assert "example price, not a quote" in example.prices.words
     assert "example price" in sentence(example)
-    assert "not charged" in example.prices.words  # the job without GPUs
+    assert example.total.used.usd == 2.5 * 28 + 0.05 * 16  # and the job without GPUs
+    assert "not charged" in answered(log(FIVE)).prices.words
 
 
 def test_a_job_pays_the_price_of_its_gpu_type() -> None:
