@@ -64,7 +64,7 @@ def _is_thin_before(submit_s: Floats, at_s: float) -> bool:
 def _hold_nodes(draft: Draft, ran: Bools, start_s: Floats, zero_s: float) -> None:
     """Let these jobs arrive at ``zero_s`` with what is left of them."""
     rule = "They arrive first, with what is left of run time and time limit; their waits are not compared"
-    draft.ledger.repair(ran, "already running when the log becomes complete", rule, start_s)
+    draft.ledger.repair(ran, "already running when the log becomes complete", rule)
     done_s = zero_s - start_s
     draft.run_s = np.where(ran, np.maximum(draft.run_s - done_s, 1.0), draft.run_s)
     if (limit_s := draft.floats.get("limit_s")) is not None:

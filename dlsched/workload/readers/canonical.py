@@ -213,7 +213,8 @@ def _flag_outliers(draft: Draft) -> None:
         after = np.zeros(len(draft.submit_s), dtype=bool)
         after[in_time[1:][gap]] = True
         reason = "submitted more than 1 year after the job before it"
-        ledger.flag(after, reason, "Kept unchanged; check the unit", draft.submit_s)
+        values = None if draft.absolute else draft.submit_s  # seconds since 1970 say little to a reader
+        ledger.flag(after, reason, "Kept unchanged; check the unit", values)
 
 
 # ---- texts and ids -------------------------------------------------------------------------------

@@ -29,11 +29,14 @@ FIELDS = (
     "requested_time", "requested_memory", "status", "user", "group", "executable", "queue", "partition",
     "preceding_job", "think_time",
 )  # fmt: skip
-NEEDED = tuple(f for f in FIELDS if f not in {"cpu_time", "used_memory", "executable", "think_time"})
+NUMBERS = tuple(f for f in FIELDS if f not in {"cpu_time", "used_memory", "executable", "think_time"})
+HOSTS = "hosts"
+"""What some logs add in braces after the 18th field: the nodes of the job, {node1,node2}."""
 STATUS: dict[float, str] = {0: "failed", 1: "completed", 2: "partial", 3: "completed", 4: "failed", 5: "cancelled"}
 PARTIAL = (2, 3, 4)
 CANCELLED = 5
 KIB_PER_GIB = 2.0**20
+_HOSTS = re.compile(rb"\{([^{}]*)\}")
 _NUMBER = re.compile(r"-?\d+(\.\d*)?")
 _HEADER = re.compile(rb"^[ \t]*;[ \t]*([A-Za-z]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
 
@@ -50,7 +53,7 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     table = _table(text)
     ledger, columns = table.ledger("job"), table.columns
     value = {name: _minus_one_as_nan(optional(ledger, numbers(columns[name]), name, columns[name]))
-             for name in NEEDED if name not in {"submit", "run"}}  # fmt: skip
+             for name in NUMBERS if name not in {"submit", "run"}}  # fmt: skip
     submit_s, run_s = number(ledger, columns["submit"], "submit time"), number(ledger, columns["run"], "run time")
     run_s = _join_partial(ledger, value, np.where(run_s == -1, np.nan, run_s))
     _drop_cancelled(ledger, value["status"], run_s, options)
@@ -63,14 +66,15 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     ledger.not_modelled(value["preceding_job"] > 0, "waits for a preceding job (fields 17, 18)",
                         "Dependencies and think times are not modelled", value["preceding_job"])  # fmt: skip
     start_s = submit_s + np.where(value["wait"] >= 0, value["wait"], np.nan)
+    names_hosts = bool(pc.any(pc.not_equal(columns[HOSTS], "")).as_py())
     return Draft(
         ledger, submit_s, run_s, workers, per_worker,
-        texts={"job_id": strings(columns["job"]), **_names(value),
+        texts={"job_id": strings(columns["job"]), **_names(value), "recorded_nodes": columns[HOSTS],
                "recorded_status": from_python([STATUS.get(code, "unknown") for code in value["status"].tolist()])},
         floats=_floats(value, processors, workers, options)
         | {"recorded_start_s": start_s, "recorded_end_s": start_s + run_s},
         meta=_meta(header), assumptions=_assumptions(options, value),
-        cluster=_cluster(header, options, most_at_once(start_s, start_s + run_s, processors)),
+        cluster=None if names_hosts else _cluster(header, options, most_at_once(start_s, start_s + run_s, processors)),
     )  # fmt: skip
 
 
@@ -89,12 +93,15 @@ def _table(text: TraceText) -> Table:
     """Return the table of the data lines; comments become blank lines, so that line numbers stay true."""
     plain = bytearray()
     for line in io.BytesIO(text.data):
-        fields = line.split(None, len(FIELDS))[: len(FIELDS)]  # fields after the 18th are extensions
+        fields = line.split(None, len(FIELDS))
         if fields and not fields[0].startswith(b";"):
-            plain += b" ".join(fields)
+            extension = fields[len(FIELDS)] if len(fields) > len(FIELDS) else b""
+            hosts = _HOSTS.match(extension)
+            names = dict.fromkeys(hosts[1].replace(b" ", b"").split(b",")) if hosts else ()
+            plain += b" ".join([*fields[: len(FIELDS)], b",".join(names)])
         plain += b"\n"
-    dialect = Dialect(" ", FIELDS, 0, 0, (), quoted=False)
-    table = read_table(TraceText(bytes(plain), text.name), dialect, NEEDED)
+    dialect = Dialect(" ", (*FIELDS, HOSTS), 0, 0, (), quoted=False)
+    table = read_table(TraceText(bytes(plain), text.name), dialect, (*NUMBERS, HOSTS))
     if not table.rows and not table.ragged:
         raise InputError(f"SWF log {text.name}", "it has only comments and no jobs", "Export it again")
     return table

@@ -160,3 +160,14 @@ def test_swf_without_header_and_without_jobs():
     assert read(swf(line(1), line(2, submit=5), header="")).format_key == "swf"
     with pytest.raises(InputError, match="only comments and no jobs"):
         read("; Version: 2.2\n", format="swf")
+
+
+def test_swf_hosts_after_the_18th_field_are_the_nodes_of_a_job():
+    text = swf(
+        line(1, procs=24, tail=" {n1,n1, n2} queue nodes=2:ppn=12"), line(2, submit=70, procs=8, tail=" {n2}"),
+        line(3, submit=80, tail=" 7 {not}"), line(4, submit=90),
+    )  # fmt: skip
+    trace = read(text, processors="cpus")
+    assert trace.workload.recorded_nodes.tolist() == ["n1,n2", "n2", "", ""]
+    assert trace.cluster.source == "the log"
+    assert {(pool.nodes, pool.vm.cpus) for pool in trace.cluster.cluster.pools} == {("n[1-2]", 12)}
