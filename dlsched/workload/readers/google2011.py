@@ -240,35 +240,42 @@ def _not_jobs(key: str, label: str, signs: Callable[[Head], Signs | None], holds
     return TraceFormat(key, label, signs, why=why, do="Give a file of task_events", source=SOURCE)
 
 
+def _is_task_event(row: list[str]) -> bool:
+    return _are_digits(row[0], row[2], row[3]) and _is_in(row[5], UPDATE_RUNNING) and not _are_digits(row[6])
+
+
+def _is_job_event(row: list[str]) -> bool:
+    return _are_digits(row[0], row[2]) and _is_in(row[3], UPDATE_RUNNING) and not _are_digits(row[4])
+
+
+def _is_machine_event(row: list[str]) -> bool:
+    known = _are_digits(row[0], row[1]) and _is_in(row[2], 2) and not _are_digits(row[3])
+    return known and _share(row[4]) and _share(row[5])
+
+
+def _is_usage(row: list[str]) -> bool:
+    return _are_digits(*row[:4]) and int(row[0][:20]) < int(row[1][:20])
+
+
 GOOGLE_2011 = TraceFormat(
     "google-2011",
     "Google 2011 task events",
-    of_shape([13], lambda row: _are_digits(row[0], row[2], row[3]) and _is_in(row[5], UPDATE_RUNNING)),
+    of_shape([13], _is_task_event),
     read_google2011,
     choices=("cancelled", "censored"),
     source=SOURCE,
 )
 GOOGLE_2011_OTHERS = (
     _not_jobs(
-        "google-2011-job-events",
-        "Google 2011 job_events",
-        of_shape(
-            [8], lambda row: _are_digits(row[0], row[2]) and _is_in(row[3], LOST + 2) and _is_in(row[5] or "0", 3)
-        ),
+        "google-2011-job-events", "Google 2011 job_events", of_shape([8], _is_job_event),
         "says when jobs were submitted and ended, but not what they asked for",
     ),
     _not_jobs(
-        "google-2011-machine-events",
-        "Google 2011 machine_events",
-        of_shape(
-            [6], lambda row: _are_digits(row[0], row[1]) and _is_in(row[2], 2) and _share(row[4]) and _share(row[5])
-        ),
+        "google-2011-machine-events", "Google 2011 machine_events", of_shape([6], _is_machine_event),
         "says when machines were added and removed, not which jobs ran",
     ),
     _not_jobs(
-        "google-2011-task-usage",
-        "Google 2011 task_usage",
-        of_shape([19, 20], lambda row: _are_digits(*row[:4])),
+        "google-2011-task-usage", "Google 2011 task_usage", of_shape([19, 20], _is_usage),
         "holds samples of what tasks used, not when they were submitted",
     ),
     _not_jobs(
@@ -277,4 +284,4 @@ GOOGLE_2011_OTHERS = (
         with_columns("file_pattern", "field_number", "content", "format", "mandatory"),
         "describes the columns of the trace",
     ),
-)
+)  # fmt: skip

@@ -103,6 +103,13 @@ def test_google_tables_without_jobs(text, name):
     assert error.value.named_as == name
 
 
+def test_numbers_of_a_like_shape_are_not_taken_for_the_trace():
+    for row in ("1,2,3,4,5,6,7,8", "1,2,0,4,0,1", ",".join(["1"] * 13), ",".join(["7"] * 20)):
+        with pytest.raises(InputError) as caught:
+            read(f"{row}\n{row}\n")
+        assert "Google" not in str(caught.value)
+
+
 # ---- Alibaba PAI ---------------------------------------------------------------------------------
 
 TASKS = """\
