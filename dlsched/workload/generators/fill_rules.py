@@ -25,19 +25,26 @@ USUAL_LIMITS_S = np.array(
 """Time limits that people type."""
 
 
-class DueRule(FrozenModel):
-    """Due times: submission + U[low, high] x fastest time (widest legal width, GPUs of speed 1)."""
+class _Multiple(FrozenModel):
+    """A rule that multiplies a time by U[low, high]."""
 
-    column: Literal["due_s"] = "due_s"
-    low: float = Field(1.0, ge=0, le=1000, description="Smallest multiple of the fastest run time.")
-    high: float = Field(3.0, ge=0, le=1000, description="Largest multiple of the fastest run time.")
-    speed: SpeedSpec = Field(SpeedSpec(), description="Speed model that gives the fastest run time.")
+    low: float
+    high: float
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.high < self.low:
             raise ValueError(f"high must be at least low, got {self.high:g} and {self.low:g}")
         return self
+
+
+class DueRule(_Multiple):
+    """Due times: submission + U[low, high] x fastest time (widest legal width, GPUs of speed 1)."""
+
+    column: Literal["due_s"] = "due_s"
+    low: float = Field(1.0, ge=0, le=1000, description="Smallest multiple of the fastest run time.")
+    high: float = Field(3.0, ge=0, le=1000, description="Largest multiple of the fastest run time.")
+    speed: SpeedSpec = Field(SpeedSpec(), description="Speed model that gives the fastest run time.")
 
     @property
     def words(self) -> str:
@@ -109,18 +116,12 @@ class UserRule(FrozenModel):
         return np.array([f"user {number}" for number in numbers], dtype=object)
 
 
-class LimitRule(FrozenModel):
+class LimitRule(_Multiple):
     """Time limits: run time x U[low, high], rounded up to a time people type; users ask for more than they need."""
 
     column: Literal["limit_s"] = "limit_s"
     low: float = Field(1.0, ge=1, le=1000, description="Smallest multiple of the run time.")
     high: float = Field(5.0, ge=1, le=1000, description="Largest multiple of the run time.")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.high < self.low:
-            raise ValueError(f"high must be at least low, got {self.high:g} and {self.low:g}")
-        return self
 
     @property
     def words(self) -> str:
