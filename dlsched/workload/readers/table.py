@@ -156,7 +156,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
     seen: Counter[str] = Counter()
     result = []
     for raw in names:
-        name = "".join(c for c in raw if c.isprintable()).strip()[:80]
+        name = "".join(c for c in raw if c.isprintable()).strip()[:70]  # with its count at most 80
         seen[name] += 1
         result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return tuple(result)

@@ -26,6 +26,7 @@ from dlsched.workload.readers import (
     write_native,
 )
 from dlsched.workload.readers.convert import split_gpus
+from dlsched.workload.readers.table import sniff
 
 HEAD = "job_id,submit_time_s,num_gpus,duration_s"
 
@@ -410,3 +411,9 @@ def test_parquet_types():
     nested = parquet(job_id=["a"], submit_time_s=[0], num_gpus=[1], duration_s=[5], user=[["x"]])
     with pytest.raises(InputError, match="'user': its Parquet type list"):
         read_trace(nested, "t")
+
+
+def test_long_names_that_repeat_are_cut_with_their_count():
+    header = ",".join(["job_id", "submit_time_s", "num_gpus", "duration_s", *["x" * 90] * 2])
+    dialect = sniff(f"{header}\n1,0,1,60,5,6\n".encode())
+    assert dialect.header[-2:] == ("x" * 70, "x" * 70 + " (2)")
