@@ -146,7 +146,7 @@ class Ledger:
         """What was written so far."""
         return tuple(self._findings)
 
-    def report(self, what: str = "file", way_out: str = "Check the column mapping and the export") -> Report:
+    def report(self, what: str = "file", way_out: str = "Check the export and how it is read") -> Report:
         """Close the books; InputError when nothing usable is left or most rows could not be understood.
 
         ``what`` names the file and ``way_out`` says what to do then.

@@ -92,7 +92,7 @@ def finish(draft: Draft, options: ReadOptions) -> tuple[Workload, Report]:
         draft.cluster = _cluster_of_log(draft, cleaned)
     if draft.is_window:
         from_first_complete_instant(draft)
-    report = ledger.report()
+    report = ledger.report(f"file {draft.meta.get('source', '')}".strip())
     return _workload(draft, cleaned), report
 
 

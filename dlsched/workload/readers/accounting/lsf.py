@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 from dlsched.workload.readers.accounting.hosts import Hosts, counted_hosts, whole
 from dlsched.workload.readers.accounting.lsf_requests import gpus_of
 from dlsched.workload.readers.accounting.rows import (
     CUT_OFF,
+    REPEATED,
     Gathered,
     Record,
     Remark,
@@ -57,7 +58,7 @@ def read_lsf(text: TraceText, options: ReadOptions) -> Draft:
     Cores are the slots of the execution hosts. Seconds in which a job was not eligible (LSF 10.1), or waited for the
     time it was not to start before, are held. ``runLimit`` is the time limit.
     """
-    gathered, hosts_of = Gathered(), cache(counted_hosts)
+    gathered, hosts_of = Gathered(), lru_cache(REPEATED)(counted_hosts)
     for line, content in lines_of(text):
         if not content.startswith(('"JOB_FINISH"', "JOB_FINISH")):
             kind = content.split(" ", 1)[0].strip('"')

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 
 from dlsched.workload.readers.accounting.pbs_requests import KEYS, Request, request_of
 from dlsched.workload.readers.accounting.rows import (
     CUT_OFF,
     NOT_TOLD,
+    REPEATED,
     Gathered,
     Record,
     Remark,
@@ -34,7 +35,7 @@ REMARKS = {
     "array": Remark("drop", "record of a whole job array", "Dropped: its tasks have records of their own"),
     "no-end": Remark("repair", "no end time", "Start + resources_used.walltime is used"),
 }  # fmt: skip
-_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z];[^;]*(;|$)", re.ASCII)
+_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?;[A-Za-z];[^;]*(;|$)", re.ASCII)
 _TOKEN = re.compile(r'(?:[^\s"]|"[^"]*")+')
 
 
@@ -45,7 +46,7 @@ def read_pbs(text: TraceText, options: ReadOptions) -> Draft:
     are used, so that the date before the record, which is local to the server, plays no part.
     """
     gathered = Gathered()
-    holds = cache(request_of)
+    holds = lru_cache(REPEATED)(request_of)
     for line, content in lines_of(text):
         date, _, rest = content.partition(";")
         kind, _, rest = rest.partition(";")

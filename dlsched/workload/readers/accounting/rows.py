@@ -19,6 +19,7 @@ from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 
 NOT_TOLD = math.nan
+REPEATED = 1 << 16  # requests and host lists kept while a log is read, as most repeat
 CUT_OFF = "record is cut off or cannot be read"
 Kind = Literal["drop", "repair", "flag", "not modelled"]
 

@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from dlsched.workload.readers.accounting.hosts import whole
 from dlsched.workload.readers.accounting.rows import (
     CUT_OFF,
     NOT_TOLD,
+    REPEATED,
     Gathered,
     Record,
     Remark,
@@ -67,7 +68,7 @@ def read_sge(text: TraceText, options: ReadOptions) -> Draft:
     Times are seconds, or milliseconds (Univa 8.2 and later). GPUs and the limit (h_rt, else s_rt) come from the
     category. Records of the tasks of a parallel job only add their hosts to the record of the job itself.
     """
-    gathered, hosts_of, asked_of = Gathered(), _hosts_of_tasks(text), cache(_asked)
+    gathered, hosts_of, asked_of = Gathered(), _hosts_of_tasks(text), lru_cache(REPEATED)(_asked)
     for line, content in lines_of(text):
         fields = content.split(":")
         try:

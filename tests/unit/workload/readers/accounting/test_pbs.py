@@ -84,6 +84,12 @@ def test_torque_by_hand():
     assert trace.report.findings[0].examples[0].line == 1
 
 
+def test_dates_of_high_resolution():
+    assert read(TORQUE.replace("23:30:05;E", "23:30:05.123456;E")).report.kept == 2
+    only = TORQUE.splitlines()[3].replace("23:30:05;E", "23:30:05.123456;E")
+    assert read(only).format_key == "pbs"
+
+
 def test_arrival_can_be_the_submission():
     trace = read(TORQUE, arrival="submit")
     assert column(trace, "submit_s") == {"1.head": 0, "3[4].head": 10}
