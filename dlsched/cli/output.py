@@ -13,6 +13,7 @@ from typing import Any
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import plain
 from dlsched.wording.caveats import Caveat, mind_line
+from dlsched.wording.counted import Counted
 from dlsched.wording.formats import as_cell
 
 
@@ -72,9 +73,12 @@ def clear_line() -> None:
         print("\r" + " " * 75 + "\r", end="", file=sys.stderr)
 
 
-def print_metrics(metrics: Mapping[str, float | int | None]) -> None:
-    """Print metrics by their labels, as the pages write them; undefined ones are left out."""
+def print_metrics(metrics: Mapping[str, float | int | None], counted: Counted) -> None:
+    """Print metrics by their labels, as the pages write them; undefined ones are left out.
+
+    ``counted``: the resource that counts for the scenario of the run.
+    """
     from dlsched.metrics.kpi import kpis_among
 
-    shown = [kpi for kpi in kpis_among(metrics) if metrics[kpi.key] is not None]
+    shown = [kpi.of(counted) for kpi in kpis_among(metrics) if metrics[kpi.key] is not None]
     print_table(("metric", "value", "key"), [(kpi.label, kpi.show(metrics[kpi.key]), kpi.key) for kpi in shown])

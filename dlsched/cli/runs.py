@@ -12,6 +12,7 @@ from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPIS
 from dlsched.store import Store
 from dlsched.studies.code_version import code_version
+from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import amount
 
 _SHOWN = ("wait_p95", "late_share", "cost_month")
@@ -70,7 +71,7 @@ def _show(store: Store, options: Namespace) -> None:
     print(f"made {info.created_at:%Y-%m-%d %H:%M} UTC with {info.code_version} in {info.wall_s:.1f} s")
     if info.note:
         print(f"note: {printable(info.note)}")
-    print_metrics(metrics)
+    print_metrics(metrics, counted_of(store.get_scenario(info.scenario_hash)))
     print("audit: " + ("clean" if not info.audit else amount(len(info.audit), "violation")))
     for line in info.audit:
         print(f"  {printable(line)}")

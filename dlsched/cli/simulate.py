@@ -20,6 +20,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.code_version import code_version
 from dlsched.studies.simulation import Run, resolve_policy, simulate, timed
+from dlsched.wording.counted import counted_of, room_words
 from dlsched.wording.formats import Kind, amount, as_cell
 from dlsched.wording.typed import NotRead, read
 
@@ -178,7 +179,8 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     clear_line()
     cluster, read, cut = done.prepared.scenario.cluster, done.read, done.prepared.oversize
     label = registry.find(done.policy).label
-    fixed = f"{amount(cluster.num_nodes, 'node')}, {cluster.num_gpus:,} GPUs"
+    counted = counted_of(done.prepared.scenario)
+    fixed = ", ".join(filter(None, (amount(cluster.num_nodes, "node"), room_words(cluster, counted))))
     size = f"up to {amount(cluster.slots, 'rented machine')}" if cluster.free_slots else fixed
     print(f"{printable(done.scenario.name)}: {label} on {size}")
     print(
@@ -189,7 +191,7 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     remark = registry.find(done.policy).remark_on(dict(done.params), done.prepared.scenario)
     if remark:
         print(f"note: {remark}")
-    print_metrics(answer["metrics"])
+    print_metrics(answer["metrics"], counted)
     print("audit: " + ("clean" if not answer["audit"] else amount(len(answer["audit"]), "violation")))
     for line in answer["audit"]:
         print(f"  {printable(line)}")

@@ -14,6 +14,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.counted import counted_resource
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
@@ -195,6 +196,11 @@ class Scenario:
     def replace(self, **changes: Any) -> Scenario:
         """Return a copy with these fields changed."""
         return dataclasses.replace(self, **changes)
+
+    @cached_property
+    def counted(self) -> int:
+        """Index in RESOURCES of the resource that counts; see :func:`dlsched.domain.counted.counted_resource`."""
+        return counted_resource(self.workload, self.cluster)
 
     @cached_property
     def content_hash(self) -> str:

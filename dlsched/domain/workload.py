@@ -166,6 +166,14 @@ class Workload:
         return self._side_by_side(parts, 0.0)
 
     @cached_property
+    def requested(self) -> Floats:
+        """What the whole job holds at its requested width, servers included, shape (jobs, resources)."""
+        held = self.workers[:, None] * self.demand
+        if self.servers is not None:
+            held = held + self.servers[:, None] * self.server_demand
+        return _frozen(held)
+
+    @cached_property
     def limit(self) -> Floats:
         """The user's limit for the whole job, shape (jobs, resources); infinite where there is none."""
         parts = (self.limit_gpus, self.limit_cpus, self.limit_mem_gib, self.limit_disk_gib)

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dlsched.domain.plan import REASON_TEXT
+from dlsched.domain.workload import GPU
 from dlsched.figures.base import (
     CLEAR,
     Chart,
@@ -60,6 +61,7 @@ TABLE_NAMES = {
     "workers": "workers",
     "servers": "servers",
     "gpus": "GPUs",
+    "cores allocated": "cores",
     "vm_type": "VM type",
     "submit_s": "submitted, s",
     "start_s": "start, s",
@@ -169,7 +171,8 @@ def node_bars(
     node = drawn["node"].to_numpy(np.int64)
     lane, height = column(drawn, "lane"), column(drawn, "height")
     used = dict(pd.Series(lane + height).groupby(node).max())
-    lanes_of = {n: max(float(used.get(n, 0.0)), float(np.ceil(size_of[n])), 1.0) for n in nodes}
+    per_lane = _per_lane(segments, size_of)
+    lanes_of = {n: max(float(used.get(n, 0.0)), float(np.ceil(size_of[n] / per_lane)), 1.0) for n in nodes}
     size = np.array([lanes_of[n] for n in node], dtype=float)
     row = np.array([nodes.index(n) for n in node], dtype=float)
     # Rows are taller than usual where nodes have many GPUs and there are few of them.
@@ -195,7 +198,8 @@ def node_bars(
     if leases is not None:
         machines = f", {amount(len(leases), 'machine')} rented: {machines_in_words(leases)}"
     jobs = amount(segments["job_id"].nunique(), "job")
-    title = f"{jobs} on {amount(len(nodes), word)}, one row per GPU{less}"
+    rows = "one row per GPU" if per_lane == 1 else "bar height = GPUs allocated"
+    title = f"{jobs} on {amount(len(nodes), word)}, {rows}{less}"
     height_px = int(np.clip(110 + row_px * len(nodes), 260, 900))
     framed(figure, theme, title=title, x=axis, y=word.capitalize(), height=height_px)
     named_rows(figure, [f"n{n}" for n in nodes])
@@ -208,7 +212,16 @@ def _seen(segments: pd.DataFrame, size_of: Mapping[int, float]) -> pd.DataFrame:
     """Return the segments with as many lanes for those without GPUs as are seen beside the GPUs of their node."""
     size = np.array([size_of[node] for node in segments["node"]], dtype=float)
     least = np.where(column(segments, "gpus") > 0, 1.0, np.maximum(np.ceil(size / LANES_SEEN), 1.0))
-    return segments.assign(least_lanes=least)
+    if (per_lane := _per_lane(segments, size_of)) == 1:
+        return segments.assign(least_lanes=least)
+    room = column(segments, "vm_gpus") / per_lane
+    return segments.assign(least_lanes=1.0, wanted_lanes=column(segments, "gpus") / per_lane, vm_gpus=room)
+
+
+def _per_lane(segments: pd.DataFrame, size_of: Mapping[int, float]) -> float:
+    """Return how many cores or GiB a lane stands for: 1, more where nodes have too many to be seen; 1 for GPUs."""
+    counts_gpus = "counted" not in segments or bool((segments["counted"] == GPU).any())
+    return 1.0 if counts_gpus else max(1.0, max(size_of.values(), default=1.0) / LANES_SEEN)
 
 
 def in_window(segments: pd.DataFrame, axis: TimeAxis) -> pd.DataFrame:
@@ -392,11 +405,20 @@ def node_words(nodes: pd.Series) -> str:
     return first if rest <= 0 else f"{len(names)} nodes ({first} and {rest} more)"
 
 
+def gpus_and_cores(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose ``gpus`` count cores in some rows (``counted``) with those in a column ``cores``."""
+    if "counted" not in frame or frame["counted"].nunique() < 2:
+        return frame
+    of_cores = frame["counted"] != GPU
+    return frame.assign(cores=frame["gpus"].where(of_cores), gpus=frame["gpus"].mask(of_cores))
+
+
 def readable(frame: pd.DataFrame, clock: Clock = DAYS) -> pd.DataFrame:
     """Return the columns a reader wants, with names that carry units; rows in the order of the frame.
 
     Workers and servers only where there are servers: elsewhere GPUs say it.
     """
     gangs = has_servers(frame)
+    frame = gpus_and_cores(frame).rename(columns={"cores": "cores allocated"})
     columns = [name for name in TABLE_NAMES if name in frame and (gangs or name not in ("workers", "servers"))]
     return with_dates(frame[columns], clock, WHEN).rename(columns=TABLE_NAMES).reset_index(drop=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dlsched.figures.palette import Theme
 from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.counted import GPUS, Counted
 from dlsched.wording.formats import cut, duration
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,12 @@ LEAST_TICKS = 3
 """With fewer of these on an axis, finer ones are taken."""
 
 
+TOLD_OF_GPUS = (
+    "GPUs allocated", "GPUs available", "GPUs rented", "GPUs requested", "free GPUs", "GPUs free", "of the GPU time",
+)  # fmt: skip
+"""Entries of legends that are words of ours; others may be names of users or classes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Chart:
     """A figure with its text alternative (one sentence with the numbers) and its data as a table."""
@@ -65,6 +72,24 @@ class Chart:
     figure: go.Figure
     alt: str
     table: pd.DataFrame
+
+    def of(self, counted: Counted) -> Chart:
+        """Return the chart with its words about GPUs told of the resource that counts; names of data stay."""
+        if counted == GPUS:
+            return self
+        figure, say = go.Figure(self.figure), counted.say
+        if figure.layout.title.text:
+            figure.layout.title.text = say(figure.layout.title.text)
+        for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+            if axis.title.text:
+                axis.title.text = say(axis.title.text)
+        for note in figure.layout.annotations:
+            note.text = say(note.text)
+        for trace in figure.data:
+            if trace.name and any(told in trace.name for told in TOLD_OF_GPUS):
+                trace.name = say(trace.name)
+            trace.hovertemplate = say(trace.hovertemplate) if trace.hovertemplate else None
+        return Chart(figure, say(self.alt), self.table.rename(columns=lambda name: say(str(name))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.workload import Workload
+from dlsched.domain.workload import GPU, Workload
 from dlsched.figures.base import (
     CLEAR,
     Chart,
@@ -100,10 +100,13 @@ def _asked(jobs: Workload, held: Floats, times: Floats) -> Floats:
     return asked
 
 
-def capacity(cluster: Cluster, horizon_s: float, theme: Theme, clock: Clock = DAYS) -> Chart:
-    """Return the available GPUs over time, stacked by GPU type, with arrivals, failures and departures."""
+def capacity(cluster: Cluster, horizon_s: float, theme: Theme, clock: Clock = DAYS, counted: int = GPU) -> Chart:
+    """Return the available GPUs over time, stacked by GPU type, with arrivals, failures and departures.
+
+    ``counted``: index in RESOURCES of what is drawn; cores and memory are stacked by machine type.
+    """
     axis = TimeAxis.over(0.0, horizon_s, clock)
-    times, by_kind = _there(cluster, axis.to_s)
+    times, by_kind = _there(cluster, axis.to_s, counted)
     x = axis.at(times)
     figure = go.Figure()
     for place, (kind, gpus) in enumerate(by_kind.items()):
@@ -119,7 +122,7 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme, clock: Clock = DA
     return Chart(figure, f"{between[0].upper()}{between[1:]} are available in the cluster.", table)
 
 
-def _there(cluster: Cluster, horizon_s: float) -> tuple[Floats, dict[str, Floats]]:
+def _there(cluster: Cluster, horizon_s: float, counted: int) -> tuple[Floats, dict[str, Floats]]:
     """Return the times at which something changes, and GPUs by type from each on; nodes without GPUs count nothing."""
     edges = {0.0, horizon_s}
     for absence in cluster.absences:
@@ -129,10 +132,11 @@ def _there(cluster: Cluster, horizon_s: float) -> tuple[Floats, dict[str, Floats
     for absence in cluster.absences:
         here[absence.node] &= ~((times >= absence.start_s) & (times < absence.until_s))
     nodes = cluster.nodes
-    gpus = nodes.capacity[:, 0][:, None] * here
-    with_gpus = nodes.capacity[:, 0] > 0
-    kinds = sorted({str(kind) for kind in nodes.gpu_type[with_gpus]}) or [str(nodes.gpu_type[0])]
-    return times, {kind or "no type": gpus[nodes.gpu_type == kind].sum(axis=0) for kind in kinds}
+    units = nodes.capacity[:, counted][:, None] * here
+    name_of = np.array([vm.name for vm in cluster.vm_types], dtype=object)
+    kind_of = nodes.gpu_type if counted == GPU else name_of[nodes.vm]
+    kinds = sorted({str(kind) for kind in kind_of[nodes.capacity[:, counted] > 0]}) or [str(kind_of[0])]
+    return times, {kind or "no type": units[kind_of == kind].sum(axis=0) for kind in kinds}
 
 
 def _add_changes(figure: go.Figure, cluster: Cluster, theme: Theme, axis: TimeAxis, top: float) -> None:

@@ -111,7 +111,8 @@ def overview(
 
 def _heatmap(raster: Raster, tints: Sequence[str], axis: TimeAxis) -> go.Heatmap:
     carries_held = raster.cell.size <= MAX_HOVER_CELLS
-    more = "<br>%{customdata}% of its GPUs allocated" if carries_held else ""
+    of_what = "%" if raster.mixed else "% of its GPUs"
+    more = f"<br>%{{customdata}}{of_what} allocated" if carries_held else ""
     return go.Heatmap(
         z=raster.cell,
         x0=axis.place(raster.from_s + raster.bin_s / 2),
@@ -189,7 +190,9 @@ def _row_table(raster: Raster) -> pd.DataFrame:
     down = (raster.cell == last).mean(axis=1)
     columns = {
         "node": raster.row_labels,
-        "GPU time allocated, %": np.round(100 * raster.held.mean(axis=1).astype(float), 1),
+        "time allocated, %" if raster.mixed else "GPU time allocated, %": np.round(
+            100 * raster.held.mean(axis=1).astype(float), 1
+        ),
         "down, % of the time": np.round(100 * down, 1),
     }
     if raster.rented:

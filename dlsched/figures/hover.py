@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dlsched.figures.base import column, plain, texts
 from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.counted import COUNTED, GPUS, Counted
 from dlsched.wording.formats import duration, money, number
 from dlsched.wording.resources import gang_words
 
@@ -48,15 +49,16 @@ def hover_rows(part: pd.DataFrame, clock: Clock = DAYS) -> NDArray[np.object_]:
         column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost", "rate")
     )
     workers, servers = (np.nan_to_num(column(part, name)).tolist() for name in ("workers", "servers"))
+    unit = units_of(part)
     rows = np.empty((len(part), 5), dtype=object)
     for i in range(len(part)):
         who = "".join(f", {word} {plain(name)}" for word, name in (("user", user[i]), ("class", job_class[i])) if name)
         known = [
-            _waited(wait[i], because[i]),
+            _waited(wait[i], unit[i].say(because[i])),
             _due(due[i], end[i], clock),
             "" if math.isnan(cost[i]) else f"job's cost {money(cost[i])}",
         ]
-        held = "1 GPU" if gpus[i] == 1 else f"{gpus[i]:g} GPUs"
+        held = f"{gpus[i]:g} {unit[i].one if gpus[i] == 1 else unit[i].many}"
         if servers[i]:  # a node may hold servers only, or workers without a GPU
             held = ", ".join([gang_words(workers[i], servers[i]), *([held] if gpus[i] else [])])
         rows[i] = (
@@ -73,6 +75,13 @@ def hover_rows(part: pd.DataFrame, clock: Clock = DAYS) -> NDArray[np.object_]:
             "; ".join(text for text in known if text),
         )
     return rows
+
+
+def units_of(part: pd.DataFrame) -> list[Counted]:
+    """Return what the column ``gpus`` of each row counts, from ``counted`` (index in RESOURCES); GPUs without it."""
+    if "counted" not in part:
+        return [GPUS] * len(part)
+    return [COUNTED[int(index)] for index in part["counted"]]
 
 
 def _rate(rate: float) -> str:

@@ -17,11 +17,13 @@ def lanes(segments: pd.DataFrame) -> pd.DataFrame:
 
     Lanes are a drawing aid, not the GPU numbers of the machine: first come, the lowest unbroken run that is free,
     else the lowest free ones. A job that goes on at once with another width keeps its lanes as far as it can. A share
-    below one GPU takes a whole lane; a CPU job takes one lane, or as many as a column ``least_lanes`` says. With a
+    below one GPU takes a whole lane; a CPU job takes one lane, or as many as a column ``least_lanes`` says. A column
+    ``wanted_lanes`` says how many lanes a piece takes where a lane is not one GPU. With a
     column ``vm_gpus`` no job keeps a lane that the machine under it does not have.
     """
     ordered = segments.sort_values(["node", "start_s", "end_s"], kind="stable")
-    starts, ends, gpus = (column(ordered, name).tolist() for name in ("start_s", "end_s", "gpus"))
+    held = "wanted_lanes" if "wanted_lanes" in ordered else "gpus"
+    starts, ends, gpus = (column(ordered, name).tolist() for name in ("start_s", "end_s", held))
     nodes, jobs = ordered["node"].tolist(), ordered["job_id"].tolist() if "job_id" in ordered else None
     least = column(ordered, "least_lanes").tolist() if "least_lanes" in ordered else [1] * len(gpus)
     wanted = [max(int(low), int(np.ceil(held - 1e-9))) for held, low in zip(gpus, least, strict=True)]

@@ -34,7 +34,7 @@ class Raster:
 
     ``held_share``: GPU time allocated out of the GPU time available, over the whole picture. ``by`` is "state" or
     the column that colours the cells. ``rented``: rows are rental slots; the legend starts with CLOSED and has
-    OPEN_IDLE before its last entry.
+    OPEN_IDLE before its last entry. ``mixed``: some rows count cores, not GPUs; ``held_share`` leaves them out.
     """
 
     cell: NDArray[np.uint8]
@@ -48,6 +48,7 @@ class Raster:
     by: str = "state"
     first_node: int = 0
     rented: bool = False
+    mixed: bool = False
 
     @property
     def bin_s(self) -> float:

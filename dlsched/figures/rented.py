@@ -14,6 +14,7 @@ from dlsched.figures.lines import add_area
 from dlsched.figures.palette import Theme
 from dlsched.figures.raster import bins_for, group_use
 from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.counted import GPUS, Counted
 from dlsched.wording.formats import amount, cut, duration, money, number, share
 
 AREA_BINS = 400
@@ -61,17 +62,18 @@ def rent_over_time(
     return Chart(figure, f"Rented machines cost {finding}.", table)
 
 
-def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = ()) -> Chart:
+def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = (), counted: Counted = GPUS) -> Chart:
     """Return the bill by machine type with its GPU-hours; ``machines`` as metrics.tables.bill_by_machine.
 
     The colour is the GPU type, as on all pages: ``gpu_types`` are those of the cluster in the order of their colours.
+    ``counted``: the resource whose hours they are.
     """
     dearest = machines.head(MOST_TYPES)
     cost = column(dearest, "cost")
     kinds = list(dict.fromkeys([*gpu_types, *sorted(set(machines["gpu_type"]))]))
     tints = {kind: theme.marks[i] if i < len(theme.marks) else theme.other for i, kind in enumerate(kinds)}
     hatches = {kind: SHADES[i % len(SHADES)] for i, kind in enumerate(kinds)}
-    texts = [_label(dearest.iloc[i]) for i in range(len(dearest))]
+    texts = [counted.say(_label(dearest.iloc[i])) for i in range(len(dearest))]
     figure = go.Figure()
     for kind in kinds:
         mine = np.flatnonzero((dearest["gpu_type"] == kind).to_numpy())
@@ -85,7 +87,7 @@ def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = (
             name=plain(kind or "no GPU"),
             showlegend=len(set(machines["gpu_type"])) > 1,
             marker=hatched(tints[kind], hatches[kind], theme.ground),
-            customdata=[[plain(dearest["vm_type"].iloc[i]), _hover(dearest.iloc[i])] for i in mine],
+            customdata=[[plain(dearest["vm_type"].iloc[i]), _hover(dearest.iloc[i], counted)] for i in mine],
             hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<extra></extra>",
             **end_labels([texts[i] for i in mine], theme),
         )
@@ -112,12 +114,13 @@ def _label(row: pd.Series) -> str:
     return f"{money(row['cost'])}, {size}, opened {amount(int(row['stays']), 'time')}"
 
 
-def _hover(row: pd.Series) -> str:
+def _hover(row: pd.Series, counted: Counted) -> str:
     idle = f", {share(1 - row['gpu_hours_held'] / row['gpu_hours'])} of them not allocated" if row["gpu_hours"] else ""
     size = f"{row['gpus']:g} {plain(row['gpu_type'])}" if row["gpus"] else "no GPU"
+    size = size if counted == GPUS else f"{row['gpus']:g} {counted.many}"
     return (
         f"{size}, opened {amount(int(row['stays']), 'time')} for {duration(HOUR_S * row['hours'])} in all<br>"
-        f"{number(row['gpu_hours'])} GPU-hours{idle}<br>{money(row['cost'])}"
+        f"{number(row['gpu_hours'])} {counted.one}-hours{idle}<br>{money(row['cost'])}"
     )
 
 

@@ -13,6 +13,7 @@ from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, na
 from dlsched.figures.palette import TEAL, Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.counted import COUNTED
 from dlsched.wording.formats import amount, cut, duration, money, number, share
 
 MOST_POINTS = 600
@@ -107,7 +108,10 @@ def over_time(series: pd.DataFrame, quantity: str, theme: Theme, clock: Clock = 
     return Chart(figure, f"{name} grows to {total} in {length}.", table)
 
 
-WASTED = ("Restarts and lost work", "Spare GPUs on busy machines", "Paid but idle")
+WASTED = (
+    "Restarts and lost work", "Paid but idle",
+    *(counted.say("Spare GPUs on busy machines") for counted in COUNTED.values()),
+)  # fmt: skip
 LATE = ("Lateness", "Rejections")
 """Parts of the cost by name: what was paid for and not used, and what is weighed in $ but never paid."""
 

@@ -27,7 +27,7 @@ from dlsched.studies.sweep.words import (
     value_words,
     where_words,
 )
-from dlsched.wording.formats import amount, listed, share, short_time
+from dlsched.wording.formats import UNIT_PRICES, amount, listed, share, short_time
 
 HEIGHT = 380
 MOST_LINES = 6
@@ -54,8 +54,8 @@ def scale_of(kpi: KPI, values: Sequence[float]) -> Scale:
         return Scale(1 / MINUTE_S, f"{kpi.label} (min)")
     if kpi.kind == "share":
         return Scale(100.0, f"{kpi.label} (%)")
-    if kpi.kind in ("usd", "usd_per_month", "usd_per_gpu_h"):
-        per = {"usd_per_month": "/month", "usd_per_gpu_h": "/GPU-h"}.get(kpi.kind, "")
+    if kpi.kind in ("usd", "usd_per_month") or kpi.kind in UNIT_PRICES:
+        per = {"usd": "", "usd_per_month": "/month"}.get(kpi.kind) or f"/{UNIT_PRICES[kpi.kind]}"
         return Scale(1.0, f"{kpi.label} (${per})", "$")
     return Scale(1.0, f"{kpi.label} (jobs)" if kpi.kind == "count" else kpi.label)
 

@@ -25,6 +25,7 @@ from dlsched.figures.base import (
 )
 from dlsched.figures.palette import TEAL, Theme
 from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.counted import GPUS, Counted
 from dlsched.wording.formats import amount, cut, duration, number, share
 
 HISTOGRAM_BINS = 40
@@ -34,10 +35,16 @@ SMALL = 270
 OWNERS = ("user", "group", "job_class", "model")
 
 
-def profile(jobs: Workload, theme: Theme, clock: Clock = DAYS) -> Sequence[Chart]:
-    """Return the charts of a workload: arrivals, GPUs per job, run times, and demand by user where it is known."""
-    charts = [arrivals(jobs, theme, clock), widths(jobs, theme), run_times(jobs, theme), who_asks(jobs, theme)]
-    return [chart for chart in charts if chart is not None]
+def profile(jobs: Workload, theme: Theme, clock: Clock = DAYS, counted: Counted = GPUS) -> Sequence[Chart]:
+    """Return the charts of a workload: arrivals, GPUs per job, run times, and demand by user where it is known.
+
+    ``counted``: the resource that sizes and demand are told in, in place of GPUs.
+    """
+    asked = jobs.requested[:, counted.index]
+    charts = [
+        arrivals(jobs, theme, clock), widths(jobs, theme, asked), run_times(jobs, theme), who_asks(jobs, theme, asked),
+    ]  # fmt: skip
+    return [chart.of(counted) for chart in charts if chart is not None]
 
 
 def arrivals(jobs: Workload, theme: Theme, clock: Clock = DAYS) -> Chart:
@@ -67,11 +74,12 @@ def arrivals(jobs: Workload, theme: Theme, clock: Clock = DAYS) -> Chart:
     return Chart(figure, alt, pd.DataFrame({axis.column: middle, "jobs per hour": per_hour}))
 
 
-def widths(jobs: Workload, theme: Theme) -> Chart:
-    """Return how many jobs ask for how many GPUs, and their share of the GPU time."""
-    names, place = _width_classes(jobs.gpus)
+def widths(jobs: Workload, theme: Theme, asked: Floats | None = None) -> Chart:
+    """Return how many jobs ask for how many GPUs (``asked``, shape (jobs,)), and their share of the GPU time."""
+    asked = jobs.gpus if asked is None else asked
+    names, place = _width_classes(asked)
     counts = np.bincount(place, minlength=len(names))
-    gpu_s = np.bincount(place, jobs.gpus * jobs.work, len(names))
+    gpu_s = np.bincount(place, asked * jobs.work, len(names))
     of_jobs, of_time = counts / counts.sum(), gpu_s / max(float(gpu_s.sum()), 1e-12)
     figure = go.Figure()
     for what, values, mark, shape in (
@@ -148,16 +156,21 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
     return Chart(figure, alt, pd.DataFrame({"run time": text, "jobs": counts}))
 
 
-def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
+def who_asks(jobs: Workload, theme: Theme, asked: Floats | None = None, most: int = 10) -> Chart | None:
     """Return the share of GPU time by user, else group, class or network; None if the trace names none.
 
-    A single network asks for nothing that needs a chart.
+    A single network asks for nothing that needs a chart. ``asked``: what each job asks for, shape (jobs,); default:
+    its GPUs.
     """
     named = [(name, values) for name in OWNERS if (values := getattr(jobs, name)) is not None]
     if not named or (named[0][0] == "model" and len(set(named[0][1])) == 1):
         return None
     word, owner = named[0][0].replace("_", " "), pd.Series(named[0][1])
-    totals = pd.Series(np.maximum(jobs.gpus, 1e-9) * jobs.work).groupby(owner.replace("", "(none)")).sum()
+    totals = (
+        pd.Series(np.maximum(jobs.gpus if asked is None else asked, 1e-9) * jobs.work)
+        .groupby(owner.replace("", "(none)"))
+        .sum()
+    )
     shares = (totals / totals.sum()).sort_values(ascending=False, kind="stable")
     percent = 100 * np.asarray(shares, dtype=float)
     names, values = [str(name) for name in shares.index[:most]], percent[:most]

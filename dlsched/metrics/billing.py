@@ -3,7 +3,7 @@
 A node's bill is price x time it is billed. At each instant the jobs on it share the price in proportion to the GPUs
 they hold there; where no GPU is in use (CPU nodes, CPU jobs) in proportion to their dominant resource. Time without
 jobs, and what rounding up to the hour adds, is idle. So shares + idle = bill. The shares are what the jobs' own GPUs
-cost, and the spare GPUs beside them.
+cost, and the spare GPUs beside them; cores or memory instead of GPUs where those count.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Absence, Cluster, vm_capacity
+from dlsched.domain.counted import counted_of_vm
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import CPU, GPU, Floats, Ints
@@ -41,8 +42,8 @@ class Stays:
 class Bill:
     """``stay_usd`` per stay, ``job_usd`` per row of the workload, ``idle_usd`` what no job pays.
 
-    ``own_usd`` per share of the log: the GPUs it holds at the machine's price per GPU, without the spare GPUs beside
-    them that the jobs of the machine pay for too (``spare_usd`` over all shares).
+    ``own_usd`` per share of the log: the GPUs (cores) it holds at the machine's price per GPU (core), without the spare
+    ones beside them that the jobs of the machine pay for too (``spare_usd`` over all shares).
     """
 
     stay_usd: Floats
@@ -109,10 +110,22 @@ def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Int
     job_usd = np.bincount(log.piece_row[piece_of_share], paid, minlength=len(scenario.workload)).astype(float)
     bill_usd = float(bills.sum())
     idle_usd = _less(bill_usd, busy_usd, bill_usd)
-    vm_gpus = np.array([kind.gpus for kind in scenario.cluster.vm_types], dtype=float)[vm]
-    # A machine without GPUs has none to spare: its jobs use all they pay.
-    own_usd = np.where(vm_gpus > 0, price * gpus / np.maximum(vm_gpus, 1.0) * (end_s - start_s), paid)
+    own_usd = _own_part(scenario, vm, share_held) * price * (end_s - start_s)
+    own_usd = np.where(np.isnan(own_usd), paid, own_usd)
     return Bill(bills, job_usd, idle_usd, own_usd, _less(busy_usd, float(own_usd.sum()), bill_usd))
+
+
+def _own_part(scenario: Scenario, vm: Ints, share_held: Floats) -> Floats:
+    """Return the part of its machine's counted resource that each share holds.
+
+    NaN on a machine that has nothing to count, and so nothing to spare: its jobs use all they pay.
+    """
+    kinds = scenario.cluster.vm_types
+    counted = np.array([counted_of_vm(kind, scenario.counted) for kind in kinds], dtype=np.int64)
+    size = np.array([vm_capacity(kind)[of] for kind, of in zip(kinds, counted, strict=True)])[vm]
+    held = share_held[np.arange(len(vm)), counted[vm]]
+    has = np.isfinite(size) & (size > 0)
+    return np.asarray(np.divide(held, size, out=np.full(len(vm), np.nan), where=has))
 
 
 def _less(usd: float, other_usd: float, bill_usd: float) -> float:

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.domain.plan import WaitReason
-from dlsched.wording.formats import amount, listed
+from dlsched.wording.counted import COUNTED, GPUS, Counted
+from dlsched.wording.formats import listed
 
 MOST_NAMED = 3
 MAINLY = 0.5
@@ -22,15 +23,20 @@ Stretch = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Blockers:
-    """Jobs in the way of another: ``named`` (id, GPUs asked for) are those that were there longest, of ``count``."""
+    """Jobs in the way of another: ``named`` (id, GPUs asked for) are those that were there longest, of ``count``.
+
+    ``counted``: the resource each of the named asks for, where it is not GPUs.
+    """
 
     named: tuple[tuple[str, float], ...] = ()
     count: int = 0
+    counted: tuple[Counted, ...] = ()
 
     @property
     def words(self) -> str:
         """In words: "job 7138 (8 GPUs)", "jobs 7138 (8 GPUs), 7140 (1 GPU) and 2 more"."""
-        names = [f"{job} ({amount(gpus, 'GPU')})" for job, gpus in self.named]
+        counted = self.counted or (GPUS,) * len(self.named)
+        names = [f"{job} ({of.amount(size)})" for (job, size), of in zip(self.named, counted, strict=True)]
         more = self.count - len(names)
         return ("job " if self.count == 1 else "jobs ") + listed([*names, f"{more:,} more"] if more else names)
 
@@ -134,4 +140,6 @@ def _longest(weights: pd.Series, jobs: pd.DataFrame) -> Blockers:
     named = weights.index[:enough]
     told = jobs.set_index("row").loc[named]
     pairs = zip(told["job_id"], told["gpus"], strict=True)
-    return Blockers(tuple((str(name), float(gpus)) for name, gpus in pairs), len(weights))
+    sizes = tuple((str(name), float(gpus)) for name, gpus in pairs)
+    counted = tuple(COUNTED[int(index)] for index in told["counted"]) if "counted" in told else ()
+    return Blockers(sizes, len(weights), counted)

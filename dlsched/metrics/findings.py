@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.workload import CPU
 from dlsched.metrics.money import COSTS, cost_key
 from dlsched.metrics.savings import cost_words, gain_words
 from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.metrics.summary import HOURS_PER_MONTH
+from dlsched.wording.counted import COUNTED, GPUS, Counted, room_words
 from dlsched.wording.formats import Number, amount, count, duration, factor, is_missing, listed, money, number, share
 from dlsched.wording.settings import is_plural
 
@@ -40,15 +42,18 @@ MOST_GPU_TYPES = 3
 
 
 def workload_sentence(
-    jobs: int, span_s: float, median_run_s: Number, *, load: Number = None, gpus: int = 0, never_fit: int = 0
-) -> str:
+    jobs: int, span_s: float, median_run_s: Number, *, load: Number = None, room: str = "", never_fit: int = 0,
+    scarcer: str = "",
+) -> str:  # fmt: skip
     """Return "9,383 jobs in 41 d ask for 84% of 64 GPUs; 3 can never fit; half run under 18 min.".
 
-    ``span_s`` 0: they come at once.
+    ``span_s`` 0: they come at once. ``room``: what the cluster has ("64 GPUs", "480 cores"); "" without any.
+    ``scarcer``: what they ask more of ("112% of 480 cores").
     """
     parts = [f"{amount(jobs, 'job')} {f'in {duration(span_s)}' if span_s else 'at once'}"]
-    if gpus and not is_missing(load):
-        parts[0] += f" {'asks' if jobs == 1 else 'ask'} for {share(load)} of {amount(gpus, 'GPU')}"
+    if room and not is_missing(load):
+        more = f" and {scarcer}" if scarcer else ""
+        parts[0] += f" {'asks' if jobs == 1 else 'ask'} for {share(load)} of {room}{more}"
     if never_fit:
         parts.append(f"{count(never_fit)} can never fit")
     if not is_missing(median_run_s):
@@ -56,17 +61,32 @@ def workload_sentence(
     return "; ".join(parts) + "."
 
 
-def cluster_sentence(cluster: Cluster, widest_gpus: float | None = None, *, fits: bool = True) -> str:
-    """Return "8 nodes, 64 A100, $134/h ($98,000 a month). Largest job (64 GPUs) fits."."""
+def cluster_sentence(
+    cluster: Cluster, widest: float | None = None, *, counted: Counted = GPUS, fits: bool = True
+) -> str:
+    """Return "8 nodes, 64 A100, $134/h ($98,000 a month). Largest job (64 GPUs) fits.".
+
+    ``counted``: the resource in which sizes are told, of the cluster and of the widest job.
+    """
     if cluster.free_slots:
         kinds = amount(len(cluster.catalogue), "machine type")
         text = f"Up to {amount(cluster.slots, 'rented machine')}, the policy chooses from {kinds}."
     else:
-        text = f"{amount(cluster.num_nodes, 'node')}, {_gpus_by_type(cluster)}, {_price(cluster)}."
-    if widest_gpus is None:
+        parts = [amount(cluster.num_nodes, "node"), _size(cluster, counted), _price(cluster)]
+        text = f"{', '.join(part for part in parts if part)}."
+    if not widest:
         return text
-    size = amount(float(widest_gpus), "GPU")
+    size = counted.amount(float(widest))
     return f"{text} Largest job ({size}) {'fits' if fits else 'does not fit'}."
+
+
+def _size(cluster: Cluster, counted: Counted) -> str:
+    """Return the GPUs by type and the cores of CPU nodes; what counts on a cluster without GPUs."""
+    cores = room_words(cluster, COUNTED[CPU])
+    if counted != GPUS or not cluster.num_gpus:
+        return room_words(cluster, counted) or cores
+    of_cpu_nodes = sum(pool.count * (pool.vm.cpus or 0) for pool in cluster.pools if not pool.vm.gpus)
+    return _gpus_by_type(cluster) + (f", {count(of_cpu_nodes)} cores on CPU nodes" if of_cpu_nodes else "")
 
 
 def _gpus_by_type(cluster: Cluster) -> str:
@@ -77,7 +97,7 @@ def _gpus_by_type(cluster: Cluster) -> str:
     if len(totals) > MOST_GPU_TYPES:
         return f"{amount(sum(totals.values()), 'GPU')} of {len(totals)} types"
     named = [amount(gpus, "GPU") if kind == "GPU" else f"{count(gpus)} {kind}" for kind, gpus in totals.items()]
-    return listed(named) if named else "no GPUs"
+    return listed(named)
 
 
 def _price(cluster: Cluster) -> str:
@@ -86,16 +106,24 @@ def _price(cluster: Cluster) -> str:
     return f"{money(cluster.usd_per_h)}/h ({money(cluster.usd_per_h * HOURS_PER_MONTH)} a month)"
 
 
-def result_sentence(policy: str, metrics: Mapping[str, Number], *, money_first: bool = False) -> str:
+def result_sentence(
+    policy: str, metrics: Mapping[str, Number], *, money_first: bool = False, counted: Counted = GPUS
+) -> str:
     """Return what one run says: waits, lateness or slowdown, money or use, and jobs that did not complete.
 
     ``money_first``: machines are rented by the policy, so what it spent comes first, and how far that is from its bound
-    takes the place of the waits.
+    takes the place of the waits. ``counted``: the resource that use is told in.
     """
     if money_first and not is_missing(metrics.get("total_cost")):
         parts = [cost_words(metrics), _lateness(metrics), gain_words(metrics), _not_completed(metrics)]
     else:
-        parts = [_waits(metrics), _pauses(metrics), _lateness(metrics), _money(metrics), _not_completed(metrics)]
+        parts = [
+            _waits(metrics),
+            _pauses(metrics),
+            _lateness(metrics),
+            _money(metrics, counted),
+            _not_completed(metrics),
+        ]
     return f"{policy}: " + "; ".join(part for part in parts if part) + "."
 
 
@@ -133,14 +161,14 @@ def _lateness(metrics: Mapping[str, Number]) -> str:
     return "" if slowdown is None else f"mean slowdown {factor(slowdown)}"
 
 
-def _money(metrics: Mapping[str, Number]) -> str:
+def _money(metrics: Mapping[str, Number], counted: Counted) -> str:
     cost, held = metrics.get("vm_cost"), metrics.get("allocation_ratio")
     if cost is not None:
         late = metrics.get("tardiness_cost")
         return f"{money(cost)} for machines" + (f" and {money(late)} for lateness" if late else "")
     if metrics.get("used_of_reserved") is not None:
         return f"{share(metrics.get('used_of_reserved'))} of the reserved resources was used"
-    return "" if held is None else f"{share(held)} of the GPU time was allocated"
+    return "" if held is None else counted.say(f"{share(held)} of the GPU time was allocated")
 
 
 def _not_completed(metrics: Mapping[str, Number]) -> str:

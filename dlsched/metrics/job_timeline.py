@@ -10,9 +10,10 @@ import pandas as pd
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import REASON_TEXT, WaitReason
-from dlsched.domain.workload import Texts
+from dlsched.domain.workload import GPU, Texts
 from dlsched.metrics.blockers import MOST_NAMED, Blockers, ahead_of, on_its_gpus, reserved_for, stopped_for
 from dlsched.policies.shared.queues import queue_of_jobs
+from dlsched.wording.counted import COUNTED
 from dlsched.wording.formats import amount, duration, listed, money
 
 REASONS = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
@@ -250,10 +251,15 @@ def _waited(job: dict[str, Any], spans: tuple[Span, ...], blockers: Blockers) ->
     if waited_s <= 0:
         return "rejected at once" if job["status"] == "rejected" else "started at once"
     text, main = f"waited {duration(waited_s)}", _main_reason(spans)
+    say = COUNTED[int(job.get("counted", GPU))].say
     if main == REASONS[NOT_RECORDED]:
         return f"{text} ({main})"
     because = ", mainly because" if len({span.reason for span in waits}) > 1 else " because"
-    return f"{text}{because} {_in_the_way(main, blockers, spans)}" if blockers.count else f"{text}{because}: {main}"
+    return (
+        f"{text}{because} {say(_in_the_way(main, blockers, spans))}"
+        if blockers.count
+        else f"{text}{because}: {say(main)}"
+    )
 
 
 def _in_the_way(reason: str, blockers: Blockers, spans: tuple[Span, ...]) -> str:

@@ -7,10 +7,11 @@ Cards, tables, tooltips, reports and the glossary read it. Keys are the metric k
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dlsched.wording import formats
+from dlsched.wording.counted import GPUS, Counted
 from dlsched.wording.formats import Kind, Number
 
 Better = Literal["lower", "higher", "neutral"]
@@ -31,6 +32,14 @@ class KPI:
     def show(self, value: Number, *, exact: bool = False) -> str:
         """Return a value of this metric as text."""
         return formats.show(self.kind, value, exact=exact)
+
+    def of(self, counted: Counted) -> KPI:
+        """Return the metric as it is shown where this resource counts: cores in place of GPUs."""
+        if counted == GPUS or self.key in NAMES_ALL_RESOURCES:
+            return self
+        kind = counted.price_kind if self.kind == GPUS.price_kind else self.kind
+        label, tooltip = counted.say(self.label), counted.say(self.tooltip)
+        return replace(self, label=label, tooltip=tooltip, kind=kind)
 
 
 _ALL_STARTED = "First start only; with pauses and restarts it is “Total waiting, incl. pauses”."
@@ -158,8 +167,15 @@ _ENTRIES: tuple[KPI, ...] = (
         "1 if the run ended because nothing ran, nothing was due to happen and jobs were still waiting.", "Details"),
 )  # fmt: skip
 
+NAMES_ALL_RESOURCES = ("used_of_reserved",)
+"""Metrics that are about every resource, whatever counts for the scenario."""
 KPIS: dict[str, KPI] = {kpi.key: kpi for kpi in _ENTRIES}
 """The dictionary, in the order in which metrics are listed."""
+
+
+def kpi_of(key: str, counted: Counted) -> KPI:
+    """Return the entry of a metric where this resource counts."""
+    return KPIS[key].of(counted)
 
 
 def kpis_among(keys: Iterable[str]) -> tuple[KPI, ...]:

@@ -12,10 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.utility import has_utility, utility_at
-from dlsched.domain.workload import GPU, Floats, Ints, Workload
+from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, instant_s, up_stays
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.speed import SpeedModel, build_speed
@@ -65,10 +66,10 @@ class RunFacts:
         return of_workers + self.log.share_servers[:, None] * self.jobs.server_demand[row]
 
     @cached_property
-    def piece_gpus(self) -> Floats:
-        """GPUs each piece holds."""
-        gpus = np.bincount(self.piece_of_share, self.share_held[:, GPU], minlength=len(self.log.piece_row))
-        return gpus.astype(float)
+    def piece_held(self) -> Floats:
+        """What each piece holds of the counted resource (GPUs, cores, GiB)."""
+        counted = self.share_held[:, self.scenario.counted]
+        return np.bincount(self.piece_of_share, counted, minlength=len(self.log.piece_row)).astype(float)
 
     @cached_property
     def piece_length_s(self) -> Floats:
@@ -233,36 +234,36 @@ class RunFacts:
 
     @cached_property
     def restart_usd(self) -> float:
-        """What the jobs' own GPUs cost while they restarted, or made work that was lost; 0 without prices."""
+        """What the jobs' own GPUs (cores) cost while they restarted, or made work that was lost; 0 without prices."""
         if self.bill is None:
             return 0.0
         wasted = _ratio(self.piece_restarting_s + self.piece_lost_s, self.piece_length_s)
         return float(self.bill.own_usd @ wasted[self.piece_of_share])
 
     @cached_property
-    def gpu_s_up(self) -> float:
-        """GPU-seconds the nodes were up."""
-        return self._gpu_s(self.up)
+    def unit_s_up(self) -> float:
+        """Seconds x what the nodes have of the counted resource while they were up: GPU-seconds, core-seconds."""
+        return self._unit_s(self.up)
 
     @cached_property
-    def gpu_s_paid(self) -> float:
-        """GPU-seconds the nodes were billed for, without rounding up to the hour."""
-        return self._gpu_s(self.stays)
+    def unit_s_paid(self) -> float:
+        """As :attr:`unit_s_up`, of the time that was billed, without rounding up to the hour."""
+        return self._unit_s(self.stays)
 
-    def _gpu_s(self, stays: Stays) -> float:
-        gpus = np.array([vm.gpus for vm in self.scenario.cluster.vm_types], dtype=float)
-        return float(np.sum(gpus[stays.vm] * (stays.end_s - stays.start_s)))
-
-    @cached_property
-    def gpu_s_held(self) -> float:
-        """GPU-seconds jobs held."""
-        return float(self.piece_gpus @ self.piece_length_s)
+    def _unit_s(self, stays: Stays) -> float:
+        units = counted_capacity(self.scenario.cluster, self.scenario.counted)
+        return float(np.sum(units[stays.vm] * (stays.end_s - stays.start_s)))
 
     @cached_property
-    def gpu_s_useful(self) -> float:
-        """Held GPU-seconds without restarts and lost work."""
+    def unit_s_held(self) -> float:
+        """As :attr:`unit_s_up`, of what jobs held."""
+        return float(self.piece_held @ self.piece_length_s)
+
+    @cached_property
+    def unit_s_useful(self) -> float:
+        """As :attr:`unit_s_held`, without restarts and lost work."""
         wasted_s = self.piece_restarting_s + self.piece_lost_s
-        return self.gpu_s_held - float(self.piece_gpus @ wasted_s)
+        return self.unit_s_held - float(self.piece_held @ wasted_s)
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:

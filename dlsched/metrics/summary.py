@@ -81,9 +81,9 @@ def times(facts: RunFacts) -> Metrics:
 
 
 def use(facts: RunFacts) -> Metrics:
-    """Return how much of the GPU-time was held, and how much of that moved work forward."""
-    up, held, useful = facts.gpu_s_up, facts.gpu_s_held, facts.gpu_s_useful
-    spare = facts.gpu_s_paid - held
+    """Return how much of the counted resource's time was held, and how much of that moved work forward."""
+    up, held, useful = facts.unit_s_up, facts.unit_s_held, facts.unit_s_useful
+    spare = facts.unit_s_paid - held
     other = facts.log.piece_workers != facts.jobs.workers[facts.log.piece_row]
     run_s = float(facts.piece_length_s.sum())
     return {
@@ -132,7 +132,7 @@ def money(facts: RunFacts) -> Metrics:
     bill = facts.bill
     if bill is None:
         return nothing | {"rejection_cost": rejection_usd}
-    useful_h, done = facts.gpu_s_useful / HOUR_S, int(facts.completed.sum())
+    useful_h, done = facts.unit_s_useful / HOUR_S, int(facts.completed.sum())
     late_usd = 0.0 if facts.tardiness_usd is None else float(facts.tardiness_usd.sum())
     return nothing | {
         "vm_cost": bill.total_usd,
@@ -180,10 +180,10 @@ def longest_queue(facts: RunFacts) -> int:
 
 
 def finish_time_fairness(facts: RunFacts) -> Floats:
-    """Return turnaround time over time alone on an equal part of the GPUs, by job (NaN: not completed, no GPUs).
+    """Return turnaround time over time alone on an equal part of the cluster, by job (NaN: not completed, no part).
 
-    The part is 1/N of the GPUs, N being the mean number of jobs in the system while the job was there (Themis,
-    NSDI 2020). Above 1 a job was slower than on its own part.
+    The part is 1/N of the counted resource (GPUs, cores), N being the mean number of jobs in the system while the job
+    was there (Themis, NSDI 2020). Above 1 a job was slower than on its own part.
     """
     log, jobs = facts.log, facts.jobs
     at_s = np.unique(np.concatenate([jobs.submit_s, facts.left_s]))
@@ -193,10 +193,10 @@ def finish_time_fairness(facts: RunFacts) -> Floats:
     during = job_s[np.searchsorted(at_s, facts.left_s)] - job_s[np.searchsorted(at_s, jobs.submit_s)]
     others = np.divide(during, stay_s, out=np.ones(len(jobs)), where=stay_s > 0)
     window_s = log.end_s - log.start_s
-    gpus_up = facts.gpu_s_up / window_s if window_s > 0 else 0.0
-    if gpus_up <= 0:
+    units_up = facts.unit_s_up / window_s if window_s > 0 else 0.0
+    if units_up <= 0:
         return np.full(len(jobs), np.nan)
-    alone_s = facts.alone_s * np.maximum(1.0, jobs.gpus * others / gpus_up)
+    alone_s = facts.alone_s * np.maximum(1.0, jobs.requested[:, facts.scenario.counted] * others / units_up)
     return np.asarray(facts.jct_s / alone_s)
 
 

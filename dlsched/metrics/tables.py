@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dlsched.domain.counted import counted_capacity
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
 from dlsched.domain.units import HOUR_S
-from dlsched.domain.workload import GPU
+from dlsched.domain.workload import CPU, GPU, MEM
 from dlsched.metrics.billing import stay_usd, usd_per_h
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
@@ -26,7 +27,8 @@ def jobs_of(facts: RunFacts) -> pd.DataFrame:
 
     Seconds and dollars; NaN where undefined. ``cost`` is the job's part of the machine bill; ``completion_s`` is set
     for completed jobs only, ``left_s`` when a job left the system in whatever way. Text columns (user, group,
-    job_class, partition, model) are there where the workload has them.
+    job_class, partition, model) are there where the workload has them. ``gpus``, ``cpus``, ``mem_gib`` are what the job
+    requests, servers included; ``gpu_s`` is the time of the counted resource it held: GPU-seconds or core-seconds.
     """
     jobs, log = facts.jobs, facts.log
     nothing = np.full(len(jobs), np.nan)
@@ -48,11 +50,13 @@ def jobs_of(facts: RunFacts) -> pd.DataFrame:
         "due_s": nothing if jobs.due_s is None else jobs.due_s,
         "tardiness_usd": nothing if facts.tardiness_usd is None else facts.tardiness_usd,
         "slowdown": facts.slowdown,
-        "gpu_s": facts.per_job(facts.piece_gpus * facts.piece_length_s),
+        "gpu_s": facts.per_job(facts.piece_held * facts.piece_length_s),
         "preemptions": facts.per_job(log.piece_end == PieceEnd.PREEMPTED).astype(np.int64),
         "resizes": facts.per_job(log.piece_end == PieceEnd.RESIZED).astype(np.int64),
         "restarts": facts.per_job(facts.piece_is_restart).astype(np.int64),
         "row": np.arange(len(jobs)),
+        "cpus": jobs.requested[:, CPU],
+        "mem_gib": jobs.requested[:, MEM],
     }
     columns |= {name: values for name in JOB_TEXTS if (values := getattr(jobs, name)) is not None}
     return pd.DataFrame(columns)
@@ -75,6 +79,8 @@ def segments_of(facts: RunFacts) -> pd.DataFrame:
             "row": log.piece_row[piece],
             "end_reason": names(PieceEnd, log.piece_end[piece]),
             "progress_from_s": log.piece_progress_from_s[piece],
+            "cpus": facts.share_held[:, CPU],
+            "mem_gib": facts.share_held[:, MEM],
         }
     )
 
@@ -206,8 +212,9 @@ MOST_POINTS = 2_000
 def series_of(facts: RunFacts, most_points: int = MOST_POINTS) -> pd.DataFrame:
     """Return the state after each event, thinned to ``most_points`` rows.
 
-    Columns: time_s, gpus_held, gpus_up, waiting, running (each holds until the next row), and, growing to their totals,
-    cost_usd, tardiness_usd, utility (NaN where undefined). Thinning keeps, for each of the four states, the least
+    Columns: time_s, gpus_held, gpus_up (of the counted resource: cores where no GPU counts), waiting, running (each
+    holds until the next row), and, growing to their totals, cost_usd, tardiness_usd, utility (NaN where undefined).
+    Thinning keeps, for each of the four states, the least
     and the greatest value of every time bin. A job's tardiness cost counts from when it left, at the latest from the
     end of the run.
     """
@@ -215,9 +222,9 @@ def series_of(facts: RunFacts, most_points: int = MOST_POINTS) -> pd.DataFrame:
     event_s = [jobs.submit_s, log.piece_start_s, log.piece_end_s, facts.left_s, facts.up.start_s, facts.up.end_s]
     at_s = np.unique(np.concatenate([*event_s, [log.start_s, log.end_s]]))
     at_s = at_s[(at_s >= log.start_s) & (at_s <= log.end_s)]
-    vm_gpus = np.array([vm.gpus for vm in facts.scenario.cluster.vm_types], dtype=float)[facts.up.vm]
-    held = sum_after(log.piece_start_s, facts.piece_gpus, at_s) - sum_after(log.piece_end_s, facts.piece_gpus, at_s)
-    up = sum_after(facts.up.start_s, vm_gpus, at_s) - sum_after(facts.up.end_s, vm_gpus, at_s)
+    vm_units = counted_capacity(facts.scenario.cluster, facts.scenario.counted)[facts.up.vm]
+    held = sum_after(log.piece_start_s, facts.piece_held, at_s) - sum_after(log.piece_end_s, facts.piece_held, at_s)
+    up = sum_after(facts.up.start_s, vm_units, at_s) - sum_after(facts.up.end_s, vm_units, at_s)
     running = count_after(log.piece_start_s, at_s) - count_after(log.piece_end_s, at_s)
     waiting = count_after(jobs.submit_s, at_s) - count_after(log.job_end_s, at_s) - running
     states = {"gpus_held": np.round(held, 9), "gpus_up": up, "waiting": waiting, "running": running}

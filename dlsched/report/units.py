@@ -34,6 +34,8 @@ UNITS: dict[Kind, Unit] = {
     "usd": Unit("$", 1.0, "$#,##0.00"),
     "usd_per_month": Unit("$/month", 1.0, "$#,##0"),
     "usd_per_gpu_h": Unit("$/GPU-h", 1.0, "$#,##0.0000"),
+    "usd_per_core_h": Unit("$/core-h", 1.0, "$#,##0.0000"),
+    "usd_per_gib_h": Unit("$/GiB-h", 1.0, "$#,##0.0000"),
     "share": Unit("%", 100.0, "#,##0.00"),
     "factor": Unit("x", 1.0, "#,##0.00"),
     "count": Unit("", 1.0, "#,##0"),

@@ -23,7 +23,7 @@ from dlsched.store import runs, scenarios
 from dlsched.store.columns import definition_of, scenario_of, table_schema, to_arrow
 from dlsched.store.manifest import FORMAT, VERSION, Manifest, RunEntry, ScenarioEntry
 from dlsched.store.record import run_id_of, run_key
-from dlsched.store.schema import TABLES, column_list
+from dlsched.store.schema import ADDED_COLUMNS, TABLES, column_list
 from dlsched.workload.sidecar import table_bytes
 
 MAX_FILE_BYTES = 512 * 2**20
@@ -216,7 +216,7 @@ def _parquet(name: str, manifest: Manifest, files: dict[str, bytes], schema: pa.
         if source.metadata.num_rows != stated or unpacked > MAX_UNPACKED_BYTES:
             raise _refuse(f"should have {stated} rows, has {source.metadata.num_rows} ({unpacked} bytes)", name)
         found = source.schema_arrow
-        if schema is not None and found.remove_metadata() != schema:
+        if schema is not None and found.remove_metadata() not in (schema, _older(schema)):
             raise _refuse(f"has other columns than {', '.join(schema.names)}", name)
         batches = list(_within(source.iter_batches(), stated, name))
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -224,6 +224,11 @@ def _parquet(name: str, manifest: Manifest, files: dict[str, bytes], schema: pa.
             raise
         raise _refuse(f"is not a readable Parquet file ({str(error)[:200]})", name) from error
     return pa.Table.from_batches(batches, schema=found)
+
+
+def _older(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of files that were written before jobs and segments told their cores and memory."""
+    return pa.schema([field for field in schema if field.name not in ADDED_COLUMNS])
 
 
 def _within(batches: Iterable[pa.RecordBatch], stated: int, name: str) -> Iterable[pa.RecordBatch]:
@@ -261,7 +266,8 @@ def _run_tables(
     key = run_key(entry.scenario_hash, entry.policy, entry.params, entry.seed, entry.code_version)
     if key != entry.run_key:
         raise _refuse("does not match the key of its policy, parameters and seed", what)
-    return {name: _parquet(entry.tables[name], manifest, files, table_schema(name)) for name in TABLES}
+    read = {name: _parquet(entry.tables[name], manifest, files, table_schema(name)) for name in TABLES}
+    return {name: to_arrow(name, table) for name, table in read.items()}
 
 
 # ---- taking in -----------------------------------------------------------------------------------------

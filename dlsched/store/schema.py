@@ -39,6 +39,8 @@ TABLES: dict[str, dict[str, Kind]] = {
         "job_class": "text",
         "partition": "text",
         "model": "text",
+        "cpus": "float",
+        "mem_gib": "float",
     },
     "segments": {
         "job_id": "text",
@@ -53,6 +55,8 @@ TABLES: dict[str, dict[str, Kind]] = {
         "row": "int",
         "end_reason": "text",
         "progress_from_s": "float",
+        "cpus": "float",
+        "mem_gib": "float",
     },
     "node_intervals": {
         "node": "int",
@@ -84,6 +88,10 @@ TABLES: dict[str, dict[str, Kind]] = {
     },
 }
 """Tables of a run: name -> column -> kind. In the file each has ``run_no`` and ``row_no`` (order) in front."""
+
+
+ADDED_COLUMNS = ("cpus", "mem_gib")
+"""Columns of job_outcomes and segments that files of versions up to 3 lack."""
 
 
 def column_list(table: str) -> str:
@@ -125,6 +133,11 @@ STEPS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE cells (cell_key VARCHAR, scenario_hash VARCHAR, policy VARCHAR, seed BIGINT, metrics VARCHAR,
             audit VARCHAR, made_at TIMESTAMP)""",
+    ),
+    tuple(
+        f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} DOUBLE"
+        for table in ("job_outcomes", "segments")
+        for column in ADDED_COLUMNS
     ),
 )
 """Step i (from 0) brings a file of version i to version i + 1. A released step is never edited."""

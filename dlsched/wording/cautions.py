@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dlsched.domain.cluster import Cluster
 from dlsched.domain.scenario import Scenario
+from dlsched.wording.counted import counted_of, room_words
 from dlsched.wording.formats import Number, amount, count, duration, number, share
+from dlsched.wording.resources import comes_at_once, room_of, scarcest
 
 Level = Literal["red", "orange", "info"]
 ORDER: dict[Level, int] = {"red": 0, "orange": 1, "info": 2}
@@ -31,7 +32,7 @@ def cautions(
     *,
     load: float | None = None,
     never_fit: int = 0,
-    widest_gpus: float = 0.0,
+    widest: float = 0.0,
     left_out: int = 0,
     audit: Sequence[str] = (),
     remark: str = "",
@@ -43,9 +44,9 @@ def cautions(
     metrics
         The numbers of the run; None before a run.
     load
-        GPU-time asked per time over GPU-time possible; above 1 the queue only grows.
-    never_fit, widest_gpus
-        Jobs that can never fit, and the GPUs of the widest of them.
+        GPU time asked per time over GPU time possible, as import_report.offered_load; above 1 the queue only grows.
+    never_fit, widest
+        Jobs that can never fit, and what the widest of them asks for of the counted resource: GPUs, cores.
     left_out
         Jobs dropped because they can never fit.
     audit
@@ -53,13 +54,13 @@ def cautions(
     remark
         What the policy says of itself on this scenario.
     """
-    found = [*_scenario_cautions(scenario, load, never_fit, widest_gpus), *_audit_cautions(audit)]
+    found = [*_scenario_cautions(scenario, load, never_fit, widest), *_audit_cautions(audit)]
     if remark:
         found.append(Caution("orange", remark))
     if left_out:
         found.append(
             Caution("orange", f"{_jobs(left_out)} too large for the cluster {_were(left_out)} left out of this run.",
-                  "Add a node type that holds them, or cap their GPUs")
+                  counted_of(scenario).say("Add a node type that holds them, or cap their GPUs"))
         )  # fmt: skip
     if metrics is not None:
         found += _unfinished_cautions(metrics)
@@ -89,12 +90,20 @@ def comparison_cautions(
 
 
 def overload_cautions(
-    load: float | None, cluster: Cluster, where: str = "", action: str = "Add nodes, or find the size that fits"
+    load: float | None, scenario: Scenario, where: str = "", action: str = "Add nodes, or find the size that fits"
 ) -> list[Caution]:
-    """Return the banner of an overloaded cluster; ``where``: which cluster it is about."""
-    if load is None or not load > 1:
+    """Return the banner of an overloaded cluster; ``where``: which cluster it is about.
+
+    ``load`` as :func:`cautions`. Where another resource is scarcer than the one that counts, the banner is about that.
+    """
+    if load is None:
         return []
-    room = f"{count(cluster.num_gpus)} GPUs" if cluster.num_gpus else "the cluster"
+    scarce = None if scenario.workload.has_servers or comes_at_once(scenario) else scarcest(scenario)
+    room = room_words(scenario.cluster, counted_of(scenario)) or "the cluster"
+    if scarce is not None:
+        load, room = scarce[1], room_of(scenario, scarce[0])
+    if not load > 1:
+        return []
     who = f"{where}, jobs" if where else "Jobs"
     text = (
         f"{who} ask for {share(load)} of what {room} can do: the queue grows until the trace ends, so waits "
@@ -135,13 +144,14 @@ def origin_cautions(scenario_name: str, *, stale: bool, elsewhere: bool) -> list
 # ---- of a scenario and a run -------------------------------------------------------------------------
 
 
-def _scenario_cautions(scenario: Scenario, load: float | None, never_fit: int, widest_gpus: float) -> list[Caution]:
+def _scenario_cautions(scenario: Scenario, load: float | None, never_fit: int, widest: float) -> list[Caution]:
     cluster = scenario.cluster
-    found = overload_cautions(load, cluster)
+    found = overload_cautions(load, scenario)
     if never_fit:
-        size = f"; the largest asks for {number(widest_gpus)} GPUs" if widest_gpus else ""
+        counted = counted_of(scenario)
+        size = f"; the largest asks for {number(widest)} {counted.many}" if widest else ""
         found.append(Caution("orange", f"{_jobs(never_fit)} can never fit the cluster{size}.",
-                           "Drop them, cap their GPUs, or add a node type"))  # fmt: skip
+                             counted.say("Drop them, cap their GPUs, or add a node type")))  # fmt: skip
     if any(vm.usd_per_h is None for vm in cluster.vm_types):
         found.append(Caution("info", "Not every machine has a price: costs are unknown, not $0.", "Set prices"))
     return found

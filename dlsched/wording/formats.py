@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
@@ -24,8 +25,13 @@ WHOLE_UP_TO = 100_000
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 """How a text starts that a spreadsheet would run as a formula."""
 
-Kind = Literal["duration", "hours", "usd", "usd_per_month", "usd_per_gpu_h", "share", "factor", "count", "number"]
+Kind = Literal[
+    "duration", "hours", "usd", "usd_per_month", "usd_per_gpu_h", "usd_per_core_h", "usd_per_gib_h", "share", "factor",
+    "count", "number",
+]  # fmt: skip
 """What a number is; seconds for duration and hours, a fraction for share."""
+UNIT_PRICES: dict[Kind, str] = {"usd_per_gpu_h": "GPU-h", "usd_per_core_h": "core-h", "usd_per_gib_h": "GiB-h"}
+"""Prices of a resource for an hour, and their units."""
 
 Number = float | int | None
 
@@ -190,6 +196,8 @@ SHOW: dict[Kind, Callable[..., str]] = {
     "usd": money,
     "usd_per_month": money_per_month,
     "usd_per_gpu_h": price,
+    "usd_per_core_h": partial(price, unit="core-h"),
+    "usd_per_gib_h": partial(price, unit="GiB-h"),
     "share": share,
     "factor": factor,
     "count": count,
@@ -261,7 +269,7 @@ def _half(kind: Kind, value: float, half_width: float) -> str:
 
 def _decimals_of(kind: Kind, value: float) -> int:
     """Return how many decimals a number of this kind is written with."""
-    if kind == "usd_per_gpu_h" or (kind.startswith("usd") and abs(value) < CENTS_BELOW_USD):
+    if kind in UNIT_PRICES or (kind.startswith("usd") and abs(value) < CENTS_BELOW_USD):
         return 2
     if kind == "count" or (kind == "number" and value == round(value)):
         return 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import RESOURCES, Floats, Workload
-from dlsched.wording.formats import amount, duration, listed, share
+from dlsched.wording.formats import amount, count, duration, listed, share
 from dlsched.workload.import_report import in_seconds, loads_of, requested_totals, shares_at_once
 
 RESOURCE_WORDS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "memory", "disk_gib": "disk"}
@@ -23,10 +23,11 @@ def gang_words(workers: float, servers: float) -> str:
 
 
 def requested_words(workload: Workload) -> str:
-    """Return "All jobs together request 1,234 GPUs and 9,876 CPU cores"."""
+    """Return "All jobs together request 1,234 GPUs and 9,876 CPU cores"; what no job asks for is left out."""
     totals = requested_totals(workload)
-    gpus, cpus = amount(totals["gpus_total"], "GPU"), amount(totals["cpus_total"], "CPU core")
-    return f"All jobs together request {gpus} and {cpus}"
+    named = (("gpus_total", "GPU"), ("cpus_total", "CPU core"))
+    asked = [amount(totals[key], word) for key, word in named if totals[key]]
+    return f"All jobs together request {listed(asked) if asked else 'memory only'}"
 
 
 def resource_verb(resource: str, one: str, several: str) -> str:
@@ -47,19 +48,36 @@ def asked_of(scenario: Scenario) -> dict[str, float]:
 
 
 def scarcest(scenario: Scenario) -> tuple[str, float] | None:
-    """Return the resource that jobs with parameter servers ask most of, and :func:`asked_of` it.
+    """Return the resource that jobs ask most of where it is not GPUs that count, and :func:`asked_of` it.
 
-    None for jobs without servers, and where no node states a resource that they ask for.
+    Also for jobs with parameter servers, which hold several resources, and where cores or memory are scarcer than the
+    GPUs that count. None if GPUs say it all, or if no node states a resource that jobs ask for.
     """
-    asked = asked_of(scenario) if scenario.workload.has_servers else {}
-    return max(asked.items(), key=lambda item: item[1], default=None)
+    asked = asked_of(scenario)
+    found = max(asked.items(), key=lambda item: item[1], default=None)
+    told = found is not None and found[0] != "gpus"
+    return found if scenario.workload.has_servers or told else None
 
 
 def amounts_of(scenario: Scenario, resource: str) -> Floats:
     """Return what the workers and servers of each job ask for of a resource, shape (jobs,)."""
-    jobs, place = scenario.workload, RESOURCES.index(resource)
-    servers = 0 if jobs.servers is None else jobs.servers
-    return np.asarray(jobs.workers * jobs.demand[:, place] + servers * jobs.server_demand[:, place])
+    return np.asarray(scenario.workload.requested[:, RESOURCES.index(resource)])
+
+
+def name_of(scenario: Scenario, resource: str) -> str:
+    """Return the word of a resource; CPUs are cores where jobs have no parameter servers."""
+    return "cores" if resource == "cpus" and not scenario.workload.has_servers else RESOURCE_WORDS[resource]
+
+
+def room_of(scenario: Scenario, resource: str) -> str:
+    """Return what the owned nodes have of a resource: "480 cores", "2,560 GiB of memory"."""
+    there = float(scenario.cluster.nodes.capacity[:, RESOURCES.index(resource)].sum())
+    return f"{count(there)} {unit_of(scenario, resource)}"
+
+
+def unit_of(scenario: Scenario, resource: str) -> str:
+    """Return the unit of a resource: GPUs, cores, GiB of memory."""
+    return "cores" if resource == "cpus" and not scenario.workload.has_servers else RESOURCE_UNITS[resource]
 
 
 def asked_words(scenario: Scenario) -> str:
@@ -67,7 +85,7 @@ def asked_words(scenario: Scenario) -> str:
     found = scarcest(scenario)
     if found is None:
         return ""
-    return f"{'asked' if comes_at_once(scenario) else 'load'} {share(found[1])} of {RESOURCE_WORDS[found[0]]}"
+    return f"{'asked' if comes_at_once(scenario) else 'load'} {share(found[1])} of {name_of(scenario, found[0])}"
 
 
 def scarcest_card(scenario: Scenario) -> tuple[str, str, str] | None:
@@ -75,12 +93,17 @@ def scarcest_card(scenario: Scenario) -> tuple[str, str, str] | None:
     found = scarcest(scenario)
     if found is None:
         return None
-    value = f"{share(found[1])} of {RESOURCE_WORDS[found[0]]}"
+    value = f"{share(found[1])} of {name_of(scenario, found[0])}"
+    others = [
+        f"{share(part)} of {name_of(scenario, name)}" for name, part in asked_of(scenario).items() if name != found[0]
+    ]
+    more = f" Also asked: {listed(others)}." if others and not scenario.workload.has_servers else ""
     if comes_at_once(scenario):
         hint = "All jobs come at once: what they request together, over what is available, of the scarcest resource."
-        return ("Requested at once", value, hint)
-    hint = "Time requested over time available while jobs arrive, of the scarcest resource. Workers and servers."
-    return ("Load", value, hint)
+        return ("Requested at once", value, hint + more)
+    gangs = " Workers and servers." if scenario.workload.has_servers else ""
+    hint = "Time requested over time available while jobs arrive, of the scarcest resource."
+    return ("Load", value, f"{hint}{gangs}{more}")
 
 
 def servers_words(scenario: Scenario) -> str:

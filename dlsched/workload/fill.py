@@ -26,7 +26,8 @@ from dlsched.workload.generators.fill_rules import (
 from dlsched.workload.studies.registry import FilledSpec, canonical, parse
 
 EXAMPLE_USD_PER_GPU_H = 2.50
-"""About what a data-centre GPU is rented for; shown as an example price wherever it is used."""
+EXAMPLE_USD_PER_CORE_H = 0.05
+"""About what a data-centre GPU and a CPU core are rented for; shown as example prices wherever they are used."""
 
 STEP_TIMES = SpeedSpec(kind="parameter-server")
 STEP_TIMES_RULE = "work counts training steps, shared by all workers of a job; the step times are those of the jobs"
@@ -66,6 +67,8 @@ def fill(scenario: Scenario, rule: FillRule) -> Scenario:
 def fill_prices(scenario: Scenario, usd_per_gpu_h: float = EXAMPLE_USD_PER_GPU_H) -> Scenario:
     """Return the scenario with a price for every node type without one: GPUs (at least 1) x ``usd_per_gpu_h``.
 
+    A node without GPUs that states its cores costs :data:`EXAMPLE_USD_PER_CORE_H` for each of them.
+
     Raises
     ------
     InputError
@@ -80,11 +83,16 @@ def fill_prices(scenario: Scenario, usd_per_gpu_h: float = EXAMPLE_USD_PER_GPU_H
     def priced(vm: VmType) -> VmType:
         if vm.usd_per_h is not None:
             return vm
-        return vm.model_copy(update={"usd_per_h": max(vm.gpus, 1) * usd_per_gpu_h})
+        usd = vm.cpus * EXAMPLE_USD_PER_CORE_H if vm.cpus and not vm.gpus else max(vm.gpus, 1) * usd_per_gpu_h
+        return vm.model_copy(update={"usd_per_h": usd})
 
     pools = tuple(pool.model_copy(update={"vm": priced(pool.vm)}) for pool in cluster.pools)
     catalogue = tuple(priced(vm) for vm in cluster.catalogue)
-    note = Assumption(kind="example-price", text=f"{usd_text(usd_per_gpu_h)} per GPU-hour ({EXAMPLE_PRICE})")
+    lacking = [vm for vm in cluster.vm_types if vm.usd_per_h is None]
+    of_cores = [bool(vm.cpus and not vm.gpus) for vm in lacking]
+    rates = [] if all(of_cores) else [f"{usd_text(usd_per_gpu_h)} per GPU-hour"]
+    rates += [f"{usd_text(EXAMPLE_USD_PER_CORE_H)} per core-hour of nodes without GPUs"] if any(of_cores) else []
+    note = Assumption(kind="example-price", text=f"{' and '.join(rates)} ({EXAMPLE_PRICE})")
     filled = cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
     return scenario.replace(cluster=filled, assumptions=_with(scenario, note))
 

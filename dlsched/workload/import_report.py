@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.counted import counted_resource
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import PlacementRule, Scenario
 from dlsched.domain.workload import CPU, DISK, GPU, MEM, RESOURCES, Floats, Ints, Workload, partition_names
@@ -214,11 +215,15 @@ def arrival_window_s(workload: Workload) -> float:
 
 
 def offered_load(workload: Workload, cluster: Cluster) -> float:
-    """Return GPU-seconds asked / GPU-seconds possible over the arrival window; NaN for a cluster without GPUs.
+    """Return what jobs ask for over what is possible in the arrival window; NaN where nothing limits them.
 
     Asked = sum of GPUs x run time; possible = GPUs of all owned nodes x (last - first submission). Where all jobs
-    come at once the window is the longest run time. Above 1 the queue grows for as long as jobs arrive.
+    come at once the window is the longest run time. Above 1 the queue grows for as long as jobs arrive. Where no GPU
+    counts (:func:`dlsched.domain.counted.counted_resource`), the scarcest resource does: the largest of
+    :func:`loads_of`.
     """
+    if counted_resource(workload, cluster) != GPU:
+        return max(loads_of(workload, cluster).values(), default=float("nan"))
     possible = cluster.num_gpus * arrival_window_s(workload)
     asked_gpu_s = float(workload.gpus @ workload.work)
     return asked_gpu_s / possible if possible > 0 else float("nan")
@@ -239,16 +244,14 @@ def shares_at_once(workload: Workload, cluster: Cluster) -> dict[str, float]:
 
 def _of_capacity(workload: Workload, cluster: Cluster, weight: Floats) -> dict[str, float]:
     total: Floats = cluster.nodes.capacity.sum(axis=0)
-    servers = np.zeros(len(workload), dtype=np.int64) if workload.servers is None else workload.servers
-    asked = weight @ (workload.demand * workload.workers[:, None] + workload.server_demand * servers[:, None])
+    asked = weight @ workload.requested
     stated = np.isfinite(total) & (total > 0) & (asked > 0)
     return {name: float(asked[r] / total[r]) for r, name in enumerate(RESOURCES) if stated[r]}
 
 
 def requested_totals(workload: Workload) -> dict[str, float]:
     """Return what all jobs together request, each counted whole: ``gpus_total`` and ``cpus_total`` (cores)."""
-    servers = np.zeros(len(workload)) if workload.servers is None else workload.servers
-    asked = workload.workers @ workload.demand + servers @ workload.server_demand
+    asked = workload.requested.sum(axis=0)
     return {
         f"{name}_total": round(float(asked[place]), 6)  # shares of a job's cores add up to the job's number again
         for place, name in ((GPU, "gpus"), (CPU, "cpus"))
@@ -257,7 +260,7 @@ def requested_totals(workload: Workload) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a workload suits a cluster: load (NaN without fixed GPUs), ids that can never fit, what is not followed."""
+    """How a workload suits a cluster: load (NaN where nothing limits it), ids that never fit, what is not followed."""
 
     load: float
     never_fit: tuple[str, ...]

@@ -1,7 +1,8 @@
 """A proven lower bound on what finishing the jobs of a run costs, under any policy.
 
 A node's bill is at least its price per GPU times the GPUs in use, so a job pays at least what its GPU-seconds cost at
-the lowest price per GPU, and it cannot end sooner than its work allows. Rounding to hours, idle machines, restarts and
+the lowest price per GPU, and it cannot end sooner than its work allows. Where cores or memory count for the scenario,
+they take the place of GPUs. Rounding to hours, idle machines, restarts and
 waiting only add to that. With run times by table it is the bound of docs/papers/path-relinking.md.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.cluster import Cluster, VmType
+from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
@@ -41,18 +43,18 @@ def total_cost_bound(facts: RunFacts) -> float | None:
 
 def _by_table(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     """Return the bound of each row over all mixtures of GPU types and numbers of GPUs."""
-    usd_per_gpu_s = _usd_per_gpu_s(facts.scenario)
+    usd_per_unit_s = _usd_per_unit_s(facts.scenario)
     widths = np.arange(1, int(speed.limits()[1][rows].max(initial=1)) + 1)
-    times = np.full((len(rows), len(usd_per_gpu_s), len(widths)), np.inf)
+    times = np.full((len(rows), len(usd_per_unit_s), len(widths)), np.inf)
     for vm in machines_at_hand(facts.scenario.cluster).tolist():
         rate = speed.rates_on(np.repeat(rows, len(widths)), np.tile(widths, len(rows)), vm)
         rate = rate.reshape(len(rows), len(widths))
         np.divide(facts.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
     slack_s, weight = _slack_s(facts, rows), _weight(facts, rows)
-    per_worker, found = facts.jobs.gpus_per_worker[rows], np.zeros(len(rows))
-    for gpus in np.unique(per_worker):
-        these = per_worker == gpus
-        prices = gpus * usd_per_gpu_s if gpus > 0 else np.zeros(len(usd_per_gpu_s))
+    per_worker, found = _per_worker(facts, rows), np.zeros(len(rows))
+    for units in np.unique(per_worker):
+        these = per_worker == units
+        prices = units * usd_per_unit_s if units > 0 else np.zeros(len(usd_per_unit_s))
         found[these] = job_lower_bounds(times[these], prices, slack_s[these], weight[these])
     return found
 
@@ -63,14 +65,14 @@ def _by_law(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     Under these laws a job uses the fewest GPU-seconds at its smallest width.
     """
     smallest, work = speed.limits()[0][rows], facts.truth.work[rows]
-    gpus = smallest * facts.jobs.gpus_per_worker[rows]
+    units = smallest * _per_worker(facts, rows)
     bill = np.full(len(rows), np.inf)
-    usd_per_gpu_s = _usd_per_gpu_s(facts.scenario)
-    for vm in np.flatnonzero(np.isfinite(usd_per_gpu_s)).tolist():
+    usd_per_unit_s = _usd_per_unit_s(facts.scenario)
+    for vm in np.flatnonzero(np.isfinite(usd_per_unit_s)).tolist():
         rate = speed.rates_on(rows, smallest, vm)
-        usd = np.divide(work * gpus * usd_per_gpu_s[vm], rate, out=np.full(len(rows), np.inf), where=rate > 0)
+        usd = np.divide(work * units * usd_per_unit_s[vm], rate, out=np.full(len(rows), np.inf), where=rate > 0)
         np.minimum(bill, usd, out=bill)
-    bill = np.where(gpus > 0, bill, 0.0)
+    bill = np.where(units > 0, bill, 0.0)
     fastest = speed.fastest()[rows] * max(vm.speed for vm in _machines(facts.scenario.cluster))
     return bill + _weight(facts, rows) * np.maximum(0.0, work / fastest - _slack_s(facts, rows))
 
@@ -82,11 +84,11 @@ def _by_gangs(facts: RunFacts, rows: Ints) -> Floats:
     width; see :meth:`ParameterServer.least_times_s`.
     """
     vm_types = facts.scenario.cluster.vm_types
-    usd_per_gpu_s = float((_usd_per_gpu_s(facts.scenario) / [vm.speed for vm in vm_types]).min())
+    usd_per_unit_s = float((_usd_per_unit_s(facts.scenario) / [vm.speed for vm in vm_types]).min())
     least = facts.least_step_s[rows]
-    work, gpus = facts.truth.work[rows], facts.jobs.gpus_per_worker[rows]
+    work, units = facts.truth.work[rows], _per_worker(facts, rows)
     with np.errstate(invalid="ignore"):
-        bill = np.where(gpus > 0, work * least[:, 1] * gpus * usd_per_gpu_s, 0.0)
+        bill = np.where(units > 0, work * least[:, 1] * units * usd_per_unit_s, 0.0)
     alone_s = work * least[:, 0] / max(vm.speed for vm in _machines(facts.scenario.cluster))
     return np.asarray(bill + _weight(facts, rows) * np.maximum(0.0, alone_s - _slack_s(facts, rows)))
 
@@ -96,19 +98,24 @@ def _machines(cluster: Cluster) -> list[VmType]:
     return [cluster.vm_types[vm] for vm in machines_at_hand(cluster)]
 
 
-def _usd_per_gpu_s(scenario: Scenario) -> Floats:
-    """Return the $ per GPU and second of each machine type, infinite where there is no GPU, shape (machine types,).
+def _usd_per_unit_s(scenario: Scenario) -> Floats:
+    """Return the $ per GPU (core, GiB) and second of each machine type, infinite without any, shape (machine types,).
 
     In delayed restarts the lowest counts everywhere: a job that grew goes on at its old rate for a while, and may by
     then hold cheaper machines than those the rate is from. It grew in GPUs, so it holds no fewer than that rate needs.
     """
     usd = np.full(len(scenario.cluster.vm_types), np.inf)
+    units = counted_capacity(scenario.cluster, scenario.counted)
     for number in machines_at_hand(scenario.cluster).tolist():
-        vm = scenario.cluster.vm_types[number]
-        if vm.gpus > 0:
-            usd[number] = (vm.usd_per_h or 0.0) / HOUR_S / vm.gpus
+        if units[number] > 0:
+            usd[number] = (scenario.cluster.vm_types[number].usd_per_h or 0.0) / HOUR_S / units[number]
     keeps_rate = scenario.options.restart_mode == "delayed" and scenario.options.restart_s > 0
     return np.where(np.isfinite(usd), usd.min(), np.inf) if keeps_rate else usd
+
+
+def _per_worker(facts: RunFacts, rows: Ints) -> Floats:
+    """Return what a worker of each row holds of the counted resource."""
+    return np.asarray(facts.jobs.demand[rows, facts.scenario.counted])
 
 
 def _slack_s(facts: RunFacts, rows: Ints) -> Floats:

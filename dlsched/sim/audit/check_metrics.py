@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import Absence, vm_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
-from dlsched.domain.workload import GPU, RESOURCES, Floats
+from dlsched.domain.workload import RESOURCES, Floats
 from dlsched.sim.audit.facts import SAME_NUMBER, Facts
 from dlsched.sim.audit.findings import Findings, Say
-from dlsched.sim.audit.shares import BillSplit, Spans, month_usd, split_bill, useful_gpu_s
+from dlsched.sim.audit.shares import BillSplit, Spans, month_usd, split_bill, useful_unit_s
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 if TYPE_CHECKING:
@@ -175,8 +175,8 @@ def _money(facts: Facts, jobs: Mapping[str, Floats], usd: Floats | None, split: 
 
 
 def _use(facts: Facts, billed: Spans, usd: Floats | None) -> dict[str, Number]:
-    held_s, useful_s = _held_gpu_s(facts), useful_gpu_s(facts)
-    paid_s = _gpu_s(facts, billed)
+    held_s, useful_s = _held_unit_s(facts), useful_unit_s(facts)
+    paid_s = _unit_s(facts, billed)
     per_hour = None if usd is None or useful_s <= 0 else math.fsum(usd) / (useful_s / SECONDS_PER_H)
     return {
         "allocation_ratio": _allocation_ratio(facts, held_s),
@@ -205,19 +205,18 @@ def _used_of_reserved(facts: Facts) -> Number:
     return math.fsum(used) / math.fsum(reserved) if math.fsum(reserved) > 0 else None
 
 
-def _allocation_ratio(facts: Facts, held_gpu_s: float) -> Number:
-    up_gpu_s = _gpu_s(facts, _spans(facts, facts.scenario.cluster.absences))
-    return held_gpu_s / up_gpu_s if up_gpu_s > 0 else None
+def _allocation_ratio(facts: Facts, held_s: float) -> Number:
+    up_s = _unit_s(facts, _spans(facts, facts.scenario.cluster.absences))
+    return held_s / up_s if up_s > 0 else None
 
 
-def _gpu_s(facts: Facts, spans: Spans) -> float:
-    gpus = np.array([vm.gpus for vm in facts.vm_types], dtype=float)
-    return math.fsum(gpus[spans.vm] * (spans.end_s - spans.start_s))
+def _unit_s(facts: Facts, spans: Spans) -> float:
+    return math.fsum(facts.counted_size[spans.vm] * (spans.end_s - spans.start_s))
 
 
-def _held_gpu_s(facts: Facts) -> float:
+def _held_unit_s(facts: Facts) -> float:
     length_s = (facts.log.piece_end_s - facts.log.piece_start_s)[facts.piece_of_share]
-    return math.fsum(facts.held[:, GPU] * length_s)
+    return math.fsum(facts.held[:, facts.counted] * length_s)
 
 
 def _span_usd(facts: Facts, billed: Spans) -> Floats | None:

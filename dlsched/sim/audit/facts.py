@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import VmType, vm_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
-from dlsched.domain.workload import RESOURCES, Floats, Ints
+from dlsched.domain.workload import CPU, GPU, MEM, RESOURCES, Floats, Ints
 from dlsched.sim.log import RunLog
 
 SAME_INSTANT_S = 2e-9
@@ -57,6 +57,33 @@ class Facts:
     def vm_capacity(self) -> Floats:
         """Capacity by VM type, shape (types + 1, resources); the last row is a slot without a VM."""
         return np.array([*(vm_capacity(vm) for vm in self.vm_types), (0.0,) * len(RESOURCES)])
+
+    @cached_property
+    def counted(self) -> int:
+        """What the metrics count: GPUs if a job asks for some and a machine has some, else cores, else memory."""
+        jobs, cluster = self.scenario.workload, self.scenario.cluster
+        kinds = cluster.catalogue or [pool.vm for pool in cluster.pools if pool.count > 0]
+        if any(vm.gpus for vm in kinds) and jobs.gpus_per_worker.max(initial=0.0) > 0:
+            return GPU
+        for place, name in ((CPU, "cpus"), (MEM, "mem_gib")):
+            asked = [getattr(jobs, f"{name}_per_worker")]
+            asked += [getattr(jobs, f"{name}_per_server")] if jobs.has_servers else []
+            if not any(column is not None and (column > 0).any() for column in asked):
+                continue
+            room = [getattr(vm, name) for vm in kinds]
+            if None not in room and sum(room) > 0:
+                return place
+        return GPU
+
+    def counted_on(self, vm: VmType) -> int:
+        """What is counted on a machine: as the scenario, but cores on the CPU nodes among GPU nodes."""
+        return CPU if self.counted == GPU and vm.gpus == 0 and (vm.cpus or 0) > 0 else self.counted
+
+    @cached_property
+    def counted_size(self) -> Floats:
+        """What each VM type has of :attr:`counted`; 0 where it is not stated."""
+        size = self.vm_capacity[:-1, self.counted]
+        return np.where(np.isinf(size), 0.0, size)
 
     @cached_property
     def piece_of_share(self) -> Ints:

@@ -64,7 +64,6 @@ def split_bill(facts: Facts, billed: Spans, usd: Floats) -> BillSplit:
     """Return the split of the bill; ``usd`` is the bill of each span, all with a price."""
     log, owner = facts.log, facts.piece_of_share
     price = np.array([vm.usd_per_h or 0.0 for vm in facts.vm_types]) / SECONDS_PER_H
-    size = np.array([vm.gpus for vm in facts.vm_types], dtype=float)
     moments = _moments(log.share_node, log.piece_start_s[owner], log.piece_end_s[owner])
     stay = last_before(billed.node, billed.start_s, moments.node, moments.time_s + moments.length_s / 2)
     vm = billed.vm[stay] if len(billed.vm) else np.zeros(len(stay), dtype=np.int64)
@@ -77,7 +76,12 @@ def split_bill(facts: Facts, billed: Spans, usd: Floats) -> BillSplit:
 
     length_s = (log.piece_end_s - log.piece_start_s)[owner]
     on_vm = facts.vm_of_share
-    own = np.where(size[on_vm] > 0, gpus * length_s * price[on_vm] / np.maximum(size[on_vm], 1.0), paid)
+    own = paid.copy()  # of a machine with nothing to count, jobs use all they pay
+    for number, kind in enumerate(facts.vm_types):
+        what = facts.counted_on(kind)
+        size, here = facts.vm_capacity[number, what], on_vm == number
+        if 0 < size < math.inf:
+            own[here] = facts.held[here, what] / size * length_s[here] * price[number]
     job_usd = np.zeros(len(facts.scenario.workload))
     np.add.at(job_usd, facts.row_of_share, paid)
     busy = math.fsum(spent)
@@ -108,11 +112,11 @@ def wasted_s(facts: Facts) -> Floats:
     return np.where(np.isfinite(back_s), back_s, 0.0) + idle_fast_s + idle_slow_s
 
 
-def useful_gpu_s(facts: Facts) -> float:
-    """Return the GPU-seconds held that moved work forward."""
+def useful_unit_s(facts: Facts) -> float:
+    """Return the GPU-seconds (core-seconds, ...) held that moved work forward."""
     log, owner = facts.log, facts.piece_of_share
     useful_s = log.piece_end_s - log.piece_start_s - wasted_s(facts)
-    return math.fsum(facts.held[:, GPU] * useful_s[owner])
+    return math.fsum(facts.held[:, facts.counted] * useful_s[owner])
 
 
 def month_usd(facts: Facts, billed: Spans, usd: Floats) -> float | None:

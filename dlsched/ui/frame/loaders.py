@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dlsched.domain.cluster import vm_capacity
+from dlsched.domain.counted import counted_of_vm, machines_of
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import CPU, GPU, Ints
 from dlsched.figures.bars import with_jobs
 from dlsched.figures.raster import top_groups
 from dlsched.store.runs import RunInfo
@@ -41,14 +44,59 @@ def clock(run_id: str) -> Clock:
 
 @st.cache_resource(max_entries=30, show_spinner=False)
 def jobs(run_id: str) -> pd.DataFrame:
-    """Return one row a job, as metrics.tables.jobs_of."""
-    return store().jobs(run_id)
+    """Return one row a job, as metrics.tables.jobs_of, with sizes in what counts; see :func:`jobs_counted`."""
+    return jobs_counted(store().jobs(run_id), scenario_of(run_id))
+
+
+def jobs_counted(jobs: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    """Return jobs whose column ``gpus`` is told in what counts for each: ``counted``, an index in RESOURCES.
+
+    As they are on clusters of GPUs; cores (memory) where those count; cores for the CPU jobs of a mixed cluster.
+    """
+    if is_of_gpus(scenario):
+        return jobs
+    counted: Ints = np.full(len(jobs), scenario.counted)
+    if scenario.counted == GPU:
+        counted[((jobs["gpus"] == 0) & (jobs["cpus"] > 0)).to_numpy()] = CPU
+    return _told_in(jobs, counted)
+
+
+def is_of_gpus(scenario: Scenario) -> bool:
+    """Whether GPUs count on every node of the scenario."""
+    kinds = machines_of(scenario.cluster)
+    return all(counted_of_vm(vm, scenario.counted) == GPU for vm in kinds)
+
+
+def _told_in(frame: pd.DataFrame, counted: Ints) -> pd.DataFrame:
+    held = np.column_stack([frame[name].fillna(0.0).to_numpy(float) for name in ("gpus", "cpus", "mem_gib")])
+    return frame.assign(gpus=held[np.arange(len(frame)), counted], counted=counted)
+
+
+def pieces_counted(pieces: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    """Return pieces with a column ``vm_type`` whose ``gpus`` are told in what counts on their node.
+
+    ``counted`` as :func:`jobs_counted`.
+    """
+    if is_of_gpus(scenario):
+        return pieces
+    of_vm = {vm.name: counted_of_vm(vm, scenario.counted) for vm in scenario.cluster.vm_types}
+    counted: Ints = np.array([of_vm.get(name, scenario.counted) for name in pieces["vm_type"]], dtype=np.int64)
+    return _told_in(pieces, counted)
+
+
+def of_headline(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    """Return the rows that are told in the resource that counts for the scenario: no cores among GPUs."""
+    return frame[frame["counted"] == scenario.counted] if "counted" in frame else frame
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def pieces(run_id: str) -> pd.DataFrame:
     """Return the little that the overview of a run needs of its segments: node, start_s, end_s, gpus, due_s."""
-    pieces, due_s = store().segments(run_id), jobs(run_id)["due_s"].to_numpy(float)
+    scenario, due_s = scenario_of(run_id), jobs(run_id)["due_s"].to_numpy(float)
+    pieces = store().segments(run_id)
+    if not is_of_gpus(scenario):
+        named = pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id)))
+        pieces = pieces_counted(named, scenario)
     return pieces[["node", "start_s", "end_s", "gpus"]].assign(due_s=due_s[pieces["row"].to_numpy()])
 
 
@@ -63,7 +111,8 @@ def segments(run_id: str) -> pd.DataFrame:
     """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
     scenario = scenario_of(run_id)
     pieces = with_jobs(store().segments(run_id), jobs(run_id), waits(run_id))
-    return with_machines(pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id))), scenario)
+    named = pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id)))
+    return with_machines(pieces_counted(named, scenario), scenario)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
@@ -75,13 +124,17 @@ def stays(run_id: str) -> pd.DataFrame:
 
 
 def with_machines(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
-    """Return a frame that has a column ``vm_type`` with the GPU type and the GPUs of those machines."""
+    """Return a frame that has a column ``vm_type`` with the GPU type and the GPUs of those machines.
+
+    ``vm_gpus`` are cores (memory) where those count; a machine without GPUs is of type "CPU" there.
+    """
     kinds = {vm.name: vm for vm in scenario.cluster.vm_types}
-    named = frame["vm_type"]
+    named, of_gpus = frame["vm_type"], is_of_gpus(scenario)
+    sizes = {name: float(vm_capacity(vm)[counted_of_vm(vm, scenario.counted)]) for name, vm in kinds.items()}
+    types = {name: vm.gpu_type if vm.gpus or of_gpus else "CPU" for name, vm in kinds.items()}
     return frame.assign(
-        gpu_type=named.map({name: vm.gpu_type for name, vm in kinds.items()}).fillna("").astype(object),
-        vm_gpus=named.map({name: vm.gpus for name, vm in kinds.items()}).astype(float),
-    )
+        gpu_type=named.map(types).fillna("").astype(object), vm_gpus=named.map(sizes).astype(float),
+    )  # fmt: skip
 
 
 def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> pd.Series:
@@ -106,10 +159,14 @@ def groups(run_id: str, by: str) -> tuple[str, ...]:
     """
     if by in MACHINES:
         scenario = scenario_of(run_id)
-        kinds = sorted({vm.name if by == "vm_type" else vm.gpu_type for vm in scenario.cluster.vm_types})
+        kinds = sorted(set(with_machines(_names_of(scenario), scenario)[by]))
         if len(kinds) <= MOST_MACHINES:
             return tuple(kinds)
-    return top_groups(segments(run_id), by)
+    return top_groups(of_headline(segments(run_id), scenario_of(run_id)), by)
+
+
+def _names_of(scenario: Scenario) -> pd.DataFrame:
+    return pd.DataFrame({"vm_type": [vm.name for vm in scenario.cluster.vm_types]}, dtype=object)
 
 
 def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", *MACHINES)) -> list[str]:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
+from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import LABELS
 from dlsched.runner.background import TaskStatus
@@ -17,6 +18,8 @@ from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import chips
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario import trust
+from dlsched.wording import formats
+from dlsched.wording.counted import GPUS, counted_of, room_words
 from dlsched.wording.formats import amount, money, share
 
 DATA_CHIP = {"example": ("example data", "orange"), "generated": ("generated", "orange")}
@@ -87,8 +90,12 @@ def was_edited(info: ScenarioInfo) -> bool:
 def facts(current: Scenario) -> list[str]:
     """Return jobs, size, load and price of a scenario in a few words each."""
     cluster = current.cluster
-    size = f"up to {amount(cluster.slots, 'machine')}" if cluster.free_slots else amount(cluster.num_gpus, "GPU")
+    size = f"up to {amount(cluster.slots, 'machine')}" if cluster.free_slots else _size(current)
     return [amount(len(current.workload), "job"), size, _load(current), _price(current)]
+
+
+def _size(current: Scenario) -> str:
+    return room_words(current.cluster, counted_of(current)) or amount(current.cluster.num_nodes, "node")
 
 
 def _facts(current: Scenario) -> None:
@@ -107,12 +114,11 @@ def _facts(current: Scenario) -> None:
 
 
 def _load(current: Scenario) -> str:
+    from dlsched.wording.resources import asked_words
     from dlsched.workload.import_report import in_seconds, offered_load
 
-    if current.workload.has_servers:
-        from dlsched.wording.resources import asked_words
-
-        return asked_words(current) or "load unknown"
+    if (scarce := asked_words(current)) or current.workload.has_servers:
+        return scarce or "load unknown"
     load = offered_load(in_seconds(current), current.cluster)
     return f"load {share(load)}" if load == load else "load unknown"
 
@@ -123,9 +129,13 @@ def _price(current: Scenario) -> str:
         return "catalogue prices"
     if cluster.usd_per_h is None:
         return "no price set"
-    if not cluster.num_gpus:
+    counted = counted_of(current)
+    units = float(counted_capacity(cluster, counted.index)[cluster.nodes.vm].sum())
+    # On a mixed cluster the price of all nodes over its GPUs would be the price of nothing.
+    cpu_nodes = counted == GPUS and any(pool.count and not pool.vm.gpus for pool in cluster.pools)
+    if not units or cpu_nodes:
         return f"{money(cluster.usd_per_h)}/h"
-    return f"{money(cluster.usd_per_h / cluster.num_gpus)}/GPU-h"
+    return formats.show(counted.price_kind, cluster.usd_per_h / units)
 
 
 def _edited(info: ScenarioInfo) -> None:

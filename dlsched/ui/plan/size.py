@@ -240,7 +240,7 @@ def _overload(answer: Sizing, scenario: Scenario) -> list[Caution]:
     except DlschedError:
         return []
     load = offered_load(in_seconds(made), made.cluster)
-    return overload_cautions(load, made.cluster, "On the size found", "Take a longer trace, or a tighter target")
+    return overload_cautions(load, made, "On the size found", "Take a longer trace, or a tighter target")
 
 
 def _save_as_scenario(answer: Sizing, scenario: Scenario) -> None:

@@ -70,9 +70,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     if shown.partial:
         _put_away(shown, scenario)
     load = None if shown.elsewhere else offered_load(in_seconds(scenario), scenario.cluster)
-    overload = overload_cautions(
-        load, scenario.cluster, "As the scenario is", "Read waits with care, or try more nodes"
-    )
+    overload = overload_cautions(load, scenario, "As the scenario is", "Read waits with care, or try more nodes")
     guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
     offered = metrics_of(answer)
     if not offered:

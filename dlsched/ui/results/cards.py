@@ -8,12 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI, KPIS, kpi_of
 from dlsched.metrics.savings import gain_words
 from dlsched.metrics.stats.statements import could_reach
 from dlsched.ui.frame.runs_of import SeriesNumbers
 from dlsched.ui.frame.text import dollars
 from dlsched.wording.certainty import range_note, range_words
+from dlsched.wording.counted import GPUS, Counted
 from dlsched.wording.formats import capital, count, money, share
 
 Metrics = Mapping[str, float | int | None]
@@ -54,18 +55,18 @@ def _first_known(metrics: Metrics, *keys: str) -> str:
     return next((key for key in keys if metrics.get(key) is not None), keys[-1])
 
 
-def card_text(key: str, metrics: Metrics) -> str:
+def card_text(key: str, metrics: Metrics, counted: Counted = GPUS) -> str:
     """Return a card's value: late jobs with their number, completed jobs out of all."""
     if key == "late_share":
         return f"{share(metrics.get(key))} ({count(metrics.get('late_jobs'))})"
     if key == "completed":
         return f"{count(metrics.get(key))} of {count(metrics.get('jobs'))}"
-    return KPIS[key].show(metrics.get(key))
+    return kpi_of(key, counted).show(metrics.get(key))
 
 
-def card_help(key: str, metrics: Metrics) -> str:
+def card_help(key: str, metrics: Metrics, counted: Counted = GPUS) -> str:
     """Return a card's tooltip: what it is, how it is counted, and its parts."""
-    hint = KPIS[key].tooltip
+    hint = kpi_of(key, counted).tooltip
     if key == "total_cost":
         parts = (("machines", "vm_cost"), ("lateness", "tardiness_cost"), ("rejections", "rejection_cost"))
         costs = [f"{money(metrics[part])} {name}" for name, part in parts if metrics.get(part)]
@@ -77,21 +78,25 @@ def card_help(key: str, metrics: Metrics) -> str:
     return hint
 
 
-def show(numbers: SeriesNumbers, label: str, *, money_first: bool = False) -> None:
+def show(numbers: SeriesNumbers, label: str, counted: Counted, *, money_first: bool = False) -> None:
     """Show the cards of a policy: what was recorded or the mean over futures, with the range in small and grey."""
     st.html(STYLE)
     metrics, estimates = numbers.headline(label), numbers.estimates(label)
     keys = card_keys(metrics, money_first=money_first)
     for column, key in zip(st.columns(len(keys)), keys, strict=True):
-        found, help_text = estimates.get(key), dollars(card_help(key, metrics) + _could_reach(numbers, label, key))
+        found, help_text = (
+            estimates.get(key),
+            dollars(card_help(key, metrics, counted) + _could_reach(numbers, label, key)),
+        )
         around = "" if found is None else range_words(KPIS[key].kind, found.low, found.high)
         note = range_note(numbers.basis, numbers.count)
         delta: dict[str, Any] = {}
         if around:
             delta = {"delta": dollars(around), "delta_color": "off", "delta_arrow": "off", "delta_description": note}
         column.metric(
-            KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, height="stretch", **delta
-        )
+            kpi_of(key, counted).label, dollars(card_text(key, metrics, counted)), help=help_text, border=True,
+            height="stretch", **delta,
+        )  # fmt: skip
 
 
 def _could_reach(numbers: SeriesNumbers, label: str, key: str) -> str:

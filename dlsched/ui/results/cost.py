@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.figures import rented, result
@@ -20,6 +21,7 @@ from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.results.timeline import to_story
 from dlsched.wording.certainty import range_note, range_words, value_words
 from dlsched.wording.clock import Clock
+from dlsched.wording.counted import GPUS, Counted, counted_of
 from dlsched.wording.formats import amount, capital, count, money, number, price, share
 
 MAX_LATE = 200
@@ -29,20 +31,20 @@ Metrics = dict[str, float | int | None]
 
 def cost_part(run_id: str, scenario: Scenario) -> None:
     """Show where the money went: parts, VM types, users, late jobs."""
-    metrics, jobs = loaders.metrics(run_id), loaders.jobs(run_id)
+    metrics, jobs, counted = loaders.metrics(run_id), loaders.jobs(run_id), counted_of(scenario)
     theme = charts.page_theme()
     if metrics.get("vm_cost") is None:
         st.info("No price is set for this cluster, so there is no cost. Set prices on Prices or Cluster and run again.")
     else:
-        charts.show(result.cost_waterfall(cost_parts(metrics), theme), "waterfall", caption=True)
-        _limits(run_id, metrics)
-        _machines(run_id, jobs, theme)
+        charts.show(result.cost_waterfall(cost_parts(metrics, counted), theme), "waterfall", caption=True)
+        _limits(run_id, metrics, counted)
+        _machines(run_id, scenario, jobs, theme)
         _terms(run_id, scenario)
     _late_jobs(jobs, theme, loaders.clock(run_id))
 
 
-def cost_parts(metrics: Metrics) -> dict[str, float]:
-    """Return label -> dollars: the bill by what it was for, and lateness.
+def cost_parts(metrics: Metrics, counted: Counted = GPUS) -> dict[str, float]:
+    """Return label -> dollars: the bill by what it was for, and lateness; spare cores where cores count.
 
     Runs that were stored before spare GPUs were counted separately have the share of held GPU time that was useful.
     """
@@ -53,7 +55,7 @@ def cost_parts(metrics: Metrics) -> dict[str, float]:
     parts = {
         "Useful work": bill - idle - float(spare or 0) - float(restarts),
         "Restarts and lost work": float(restarts),
-        "Spare GPUs on busy machines": float(spare or 0),
+        counted.say("Spare GPUs on busy machines"): float(spare or 0),
         "Paid but idle": idle,
         "Lateness": float(metrics.get("tardiness_cost") or 0),
         "Rejections": float(metrics.get("rejection_cost") or 0),
@@ -61,11 +63,11 @@ def cost_parts(metrics: Metrics) -> dict[str, float]:
     return {label: value for label, value in parts.items() if value > 0.005 or label == "Useful work"}
 
 
-def _limits(run_id: str, metrics: Metrics) -> None:
+def _limits(run_id: str, metrics: Metrics, counted: Counted) -> None:
     """Say what could be gained at most, what was paid for and not used, and what the total is in other futures."""
     lines = [gain_words(metrics)]
     if metrics.get("gpu_hours_idle") is not None:
-        lines.append(idle_words(metrics))
+        lines.append(counted.say(idle_words(metrics)))
     lines.append(futures_words(run_id))
     text = ". ".join(capital(line) for line in lines if line)
     st.markdown(dollars(f"{text}."))
@@ -99,11 +101,17 @@ def futures_words(run_id: str) -> str:
     return f"this is one future; over all {numbers.count} the total with lateness is {text} on average"
 
 
-def _machines(run_id: str, jobs: pd.DataFrame, theme: Theme) -> None:
-    machines = bill_by_machine(loaders.stays(run_id), loaders.segments(run_id))
+def _machines(run_id: str, scenario: Scenario, jobs: pd.DataFrame, theme: Theme) -> None:
+    counted, pieces = counted_of(scenario), loaders.of_headline(loaders.segments(run_id), scenario)
+    units = counted_capacity(scenario.cluster, counted.index).tolist()
+    sizes = {vm.name: size for vm, size in zip(scenario.cluster.vm_types, units, strict=True)}
+    stays = loaders.stays(run_id)
+    machines = bill_by_machine(stays.assign(gpus=stays["vm_type"].map(sizes).astype(float)), pieces)
     by_user = [name for name in ("user", "group", "job_class") if name in jobs and jobs[name].fillna("").any()]
     kinds = loaders.groups(run_id, "gpu_type")
-    drawn: list[tuple[str, Callable[[], Chart]]] = [("by-type", lambda: rented.bill_bars(machines, theme, kinds))]
+    drawn: list[tuple[str, Callable[[], Chart]]] = [
+        ("by-type", lambda: rented.bill_bars(machines, theme, kinds, counted).of(counted))
+    ]
     if by_user:
         drawn.append(("by-user", lambda: _cost_by(by_user[0], jobs, theme)))
     for column, (key, draw) in zip(st.columns(len(drawn)), drawn, strict=True):

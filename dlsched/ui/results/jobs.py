@@ -9,6 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import GPU
+from dlsched.figures.bars import gpus_and_cores
 from dlsched.figures.job_timeline import JobOutcome, job_outcomes
 from dlsched.figures.jobs import job_timeline
 from dlsched.metrics.job_timeline import JobTimeline, timeline_of
@@ -18,10 +20,11 @@ from dlsched.ui.frame.parts import cards, sentence
 from dlsched.ui.results.decision_inspector import INSIDE
 from dlsched.ui.scenario import trust
 from dlsched.wording.clock import Clock
+from dlsched.wording.counted import COUNTED, GPUS, Counted, counted_of
 from dlsched.wording.formats import Kind, amount, count, duration, money, number
 
 TABLE = {
-    "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs",
+    "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs", "cores": "Cores",
     "submit_s": "Submitted", "wait_s": "Wait", "run_s": "Run", "jct_s": "Turnaround",
     "tardiness_s": "Late by", "slowdown": "Slowdown", "cost": "Cost",
     "tardiness_usd": "Cost of lateness", "utility": "Utility", "preemptions": "Preemptions",
@@ -29,8 +32,8 @@ TABLE = {
 }  # fmt: skip
 KINDS: Mapping[str, Kind] = {
     "Wait": "duration", "Run": "duration", "Turnaround": "duration", "Late by": "duration", "Slowdown": "factor",
-    "Cost": "usd", "Cost of lateness": "usd", "Utility": "number", "GPUs": "number", "Preemptions": "count",
-    "Restarts": "count",
+    "Cost": "usd", "Cost of lateness": "usd", "Utility": "number", "GPUs": "number",
+    "Cores": "number", "GiB": "number", "Preemptions": "count", "Restarts": "count",
 }  # fmt: skip
 ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Most expensive": "cost", "Submission": "submit_s"}
 MAX_ROWS = 1000
@@ -82,7 +85,7 @@ def jobs_part(run_id: str, scenario: Scenario) -> None:
         if st.query_params.get("job") != str(row):
             st.query_params["job"] = str(row)
         _story(run_id, own.iloc[0], scenario)
-    _table(run_id, row)
+    _table(run_id, row, counted_of(scenario))
 
 
 def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
@@ -103,25 +106,26 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     told = trust.caveats(scenario, [policy])
     premises = trust.premises(scenario, [loaders.metrics(run_id)])
     sentence(f"Job {job_id}: {timeline.sentence}", told, premises, key="job")
-    cards(facts(timeline, rented=rented))
+    counted = COUNTED[int(job.get("counted", GPU))]
+    cards(facts(timeline, counted, rented=rented))
     machines = loaders.groups(run_id, "gpu_type") if rented else None
     own = pieces[pieces["row"] == job["row"]]
     clock = loaders.clock(run_id)
     chart = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines, clock=clock)
-    charts.show(chart, "story")
+    charts.show(chart.of(counted), "story")
     if policy in DualPricesSpec.policies and st.button(
         "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
     ):
         st.session_state[session.OPEN_PART] = INSIDE
         st.rerun()
     with st.expander(f"Timeline ({amount(len(timeline.spans), 'entry', 'entries')})"):
-        entries = entries_of(timeline, clock, rented=rented).head(MAX_ROWS)
+        entries = entries_of(timeline, clock, counted, rented=rented).head(MAX_ROWS)
         st.dataframe(entries, hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(timeline.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
     _under_other_runs(run_id, job)
 
 
-def facts(timeline: JobTimeline, *, rented: bool = False) -> list[tuple[str, str, str]]:
+def facts(timeline: JobTimeline, counted: Counted = GPUS, *, rented: bool = False) -> list[tuple[str, str, str]]:
     """Return a job's cards (label, value, help); on rented machines its two costs instead of its run time."""
     wait = ("Wait", duration(timeline.wait_s), "Submission to the first start.")
     if timeline.paused_s:
@@ -134,7 +138,7 @@ def facts(timeline: JobTimeline, *, rented: bool = False) -> list[tuple[str, str
             (
                 "Machine cost",
                 money(timeline.cost),
-                "Its part of the bill of the machines it used: by GPUs in use there.",
+                counted.say("Its part of the bill of the machines it used: by GPUs in use there."),
             ),
             (
                 "Cost of lateness",
@@ -151,20 +155,20 @@ def facts(timeline: JobTimeline, *, rented: bool = False) -> list[tuple[str, str
         late = ("Utility", number(timeline.utility), "What it is worth that the job was done then; without a unit.")
     return [
         wait,
-        ("Run", duration(timeline.run_s), "Time in which it had GPUs."),
+        ("Run", duration(timeline.run_s), counted.say("Time in which it had GPUs.")),
         late,
         ("Cost", money(timeline.cost), "Its part of the bill of the machines it used; a dash without prices."),
     ]
 
 
-def entries_of(timeline: JobTimeline, clock: Clock, *, rented: bool) -> pd.DataFrame:
+def entries_of(timeline: JobTimeline, clock: Clock, counted: Counted = GPUS, *, rented: bool) -> pd.DataFrame:
     """Return what a job did, entry by entry; machines only where they are rented, workers only beside servers."""
     rows = [
         {"From": clock.moment(span.from_s), "To": clock.moment(span.to_s), "Lasted": duration(span.length_s),
          "What": span.kind, "Where": node_ranges(span.nodes), "Machine": span.machine,
          "Workers": span.workers if span.nodes else None, "Servers": span.servers if span.nodes else None,
-         "GPUs": span.gpus if span.nodes else None,
-         "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}
+         counted.say("GPUs"): span.gpus if span.nodes else None,
+         "Why, or how it ended": counted.say(span.reason) or span.end_reason.replace("_", " ")}
         for span in timeline.spans
     ]  # fmt: skip
     table = pd.DataFrame(rows)
@@ -202,7 +206,7 @@ def _under_other_runs(run_id: str, job: pd.Series) -> None:
         charts.show(chart, "job-runs", caption=True)
 
 
-def _table(run_id: str, chosen: int | None) -> None:
+def _table(run_id: str, chosen: int | None, counted: Counted) -> None:
     jobs = loaders.jobs(run_id)
     st.subheader("All jobs", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -216,7 +220,7 @@ def _table(run_id: str, chosen: int | None) -> None:
     shown = shown.head(MAX_ROWS) if len(shown) > MAX_ROWS else shown
     hits = len(filtered(jobs, text, status, only_late))
     st.markdown(f":gray[{count(len(shown))} of {amount(hits, 'job')} shown. Tick a row to see why the job waited.]")
-    view = readable(shown)
+    view = readable(shown, counted)
     event = st.dataframe(
         tables.in_words(view, {**KINDS, "Submitted": loaders.clock(run_id).moment}), hide_index=True,
         on_select="rerun", selection_mode="single-row", key=f"jobs-{run_id}", placeholder="–",
@@ -242,8 +246,9 @@ def filtered(jobs: pd.DataFrame, text: str, status: list[str], only_late: bool) 
     return jobs[keep]
 
 
-def readable(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns a reader wants; columns that say nothing are left out."""
+def readable(jobs: pd.DataFrame, counted: Counted = GPUS) -> pd.DataFrame:
+    """Return the columns a reader wants; columns that say nothing are left out. ``counted``: what sizes are told in."""
+    jobs = gpus_and_cores(jobs)
     names = [name for name in TABLE if name in jobs and jobs[name].notna().any()]
     names = [name for name in names if name not in ("preemptions", "restarts") or jobs[name].any()]
-    return jobs[names].rename(columns=TABLE)
+    return jobs[names].rename(columns=TABLE | {"gpus": counted.say("GPUs")})

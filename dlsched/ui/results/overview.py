@@ -14,12 +14,13 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.figures import gantt, rented, result
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI, KPIS, kpi_of
 from dlsched.metrics.limits import COST, Limited, all_limited
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.results.timeline import boxed, in_words, raster_of, whole_of
 from dlsched.ui.results.window import show as show_window
 from dlsched.wording.certainty import range_words
+from dlsched.wording.counted import GPUS, Counted, counted_of
 from dlsched.wording.formats import Number, amount, capital, count, duration
 
 RENT = "rent"
@@ -37,14 +38,15 @@ def main_picture(run_id: str, scenario: Scenario) -> None:
 
     alt = in_words(run_id, raster, whole)
     chart = gantt.overview(raster, charts.page_theme(), alt=alt, clock=loaders.clock(run_id))
-    charts.show(chart, "overview", on_box=look_closer)
+    charts.show(chart.of(counted_of(scenario)), "overview", on_box=look_closer)
 
 
 def overview_part(run_id: str, scenario: Scenario) -> None:
-    """Show GPUs allocated, the queue and money over time."""
+    """Show what is allocated, the queue and money over time."""
+    counted = counted_of(scenario)
     series, theme, clock = loaders.series(run_id), charts.page_theme(), loaders.clock(run_id)
     held, free = loaders.metrics(run_id).get("allocation_ratio"), scenario.cluster.free_slots
-    charts.show(result.held_and_queue(series, theme, held, rented=free, clock=clock), "held", caption=True)
+    charts.show(result.held_and_queue(series, theme, held, rented=free, clock=clock).of(counted), "held", caption=True)
     labels = {name: result.CUMULATED[name][1] for name in result.CUMULATED
               if name in series and series[name].max() > 0}  # fmt: skip
     if free and "cost_usd" in labels:
@@ -65,7 +67,7 @@ def overview_part(run_id: str, scenario: Scenario) -> None:
 
 def numbers_part(run_id: str, scenario: Scenario) -> None:
     """Show every metric with its range over futures, its exact value here and its definition; settings; downloads."""
-    metrics, own = loaders.metrics(run_id), runs_of.chosen_of([run_id])[0]
+    metrics, own, counted = loaders.metrics(run_id), runs_of.chosen_of([run_id])[0], counted_of(scenario)
     numbers = runs_of.numbers_of([own])
     told, estimates = numbers.headline(own.label), numbers.estimates(own.label)
     rows = [
@@ -73,15 +75,15 @@ def numbers_part(run_id: str, scenario: Scenario) -> None:
          "Range": range_words(kpi.kind, estimates[key].low, estimates[key].high) if key in estimates else "",
          "In this future": precise(kpi, metrics.get(key)), "Better": kpi.better,
          "How it is counted": kpi.tooltip, "Name in files": key}
-        for key, kpi in KPIS.items()
+        for key, kpi in ((key, kpi_of(key, counted)) for key in KPIS)
         if key in metrics
     ]  # fmt: skip
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="numbers", height=420,
                  alt=f"{count(len(rows))} numbers of this run with definitions")  # fmt: skip
-    bounds_part(metrics)
+    bounds_part(metrics, counted)
     st.subheader("Downloads", anchor=False)
     readers: dict[str, Callable[[str], pd.DataFrame]] = {
-        "jobs": loaders.jobs, "segments": session.store().segments, "nodes": session.store().nodes,
+        "jobs": session.store().jobs, "segments": session.store().segments, "nodes": session.store().nodes,
         "decisions": session.store().decisions, "waits": session.store().waits,
     }  # fmt: skip
     mark = "" if scenario.data_kind == "trace" else f"-{scenario.data_kind}-data"
@@ -153,7 +155,13 @@ ASSUMED = (
 MOST_BADGES = 2
 
 
-def bounds_part(metrics: Mapping[str, Number]) -> None:
+def assumed_words(counted: Counted) -> str:
+    """Return what the bounds rest on; machines of a cluster without GPUs are cores and memory."""
+    text = ASSUMED if counted == GPUS else ASSUMED.replace("all GPUs (CPUs, memory)", "all cores (memory)")
+    return text if counted == GPUS else text.replace("best GPU count", "best size")
+
+
+def bounds_part(metrics: Mapping[str, Number], counted: Counted) -> None:
     """Show the numbers that have a bound, how far they may be from it, and what the bounds rest on."""
     st.subheader("Bounds", anchor=False)
     limited = all_limited(metrics)
@@ -175,7 +183,7 @@ def bounds_part(metrics: Mapping[str, Number]) -> None:
             f" {amount(left_out, 'job')} did not complete here: bounds on turnaround time are about the others, and a "
             "policy that completes other jobs has another bound."
         )
-    st.markdown(f":gray[{ASSUMED}{jobs}]")
+    st.markdown(f":gray[{assumed_words(counted)}{jobs}]")
 
 
 def badges(metrics: Mapping[str, Number], *, without_cost: bool) -> list[Limited]:

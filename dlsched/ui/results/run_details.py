@@ -24,6 +24,7 @@ from dlsched.ui.results.decision_inspector import INSIDE, OpenedRun
 from dlsched.ui.scenario import trust
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.certainty import interval_note
+from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import capital
 from dlsched.workload.import_report import in_seconds, offered_load
 
@@ -66,6 +67,7 @@ def run_details_page() -> None:
     _switch(run)
     part = _header(run)
     warnings, rents = _warnings(run), run.scenario.cluster.free_slots
+    counted = counted_of(run.scenario)
     show_decisions = inside.part_of(run.info.policy)
     if part == INSIDE and show_decisions is not None:
         parts.guard_rails([one for one in warnings if one.level == "red"])  # it has banners of its own
@@ -73,11 +75,13 @@ def run_details_page() -> None:
         return
     parts.guard_rails([one for one in warnings if one.level != "info"])
     if part not in OWN_SENTENCE:
-        text = result_sentence(run.policy.label, run.numbers.headline(run.own.label), money_first=rents)
+        text = result_sentence(
+            run.policy.label, run.numbers.headline(run.own.label), money_first=rents, counted=counted
+        )
         caveats = trust.caveats(run.scenario, [run.policy.key], resampled=run.numbers.basis.days > 0)
         parts.sentence(text, caveats, trust.premises(run.scenario, [run.metrics]), key="result")
         if part == "Overview":
-            cards.show(run.numbers, run.own.label, money_first=rents)
+            cards.show(run.numbers, run.own.label, counted, money_first=rents)
         _certainty(run)
         if part == "Overview":
             overview.main_picture(run.info.run_id, run.scenario)

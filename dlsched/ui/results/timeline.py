@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dlsched.domain.cluster import vm_capacity
+from dlsched.domain.counted import counted_capacity, counted_of_vm
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S, HOUR_S
+from dlsched.domain.workload import GPU
 from dlsched.figures import bars, gantt
 from dlsched.figures import jobs as job_rows
 from dlsched.figures.base import TimeAxis
@@ -25,6 +28,7 @@ from dlsched.ui.results import window
 from dlsched.ui.results.window import Window
 from dlsched.ui.scenario import trust
 from dlsched.wording.clock import Clock
+from dlsched.wording.counted import COUNTED, Counted, counted_of
 from dlsched.wording.formats import amount, count, duration, share
 from dlsched.wording.typed import NotRead
 
@@ -51,20 +55,43 @@ def whole_of(run_id: str, scenario: Scenario) -> Window:
     return Window(from_s, max(to_s, from_s + 1), 0, scenario.cluster.num_nodes - 1)
 
 
-def gpus_of_nodes(scenario: Scenario) -> np.ndarray:
-    """Return the GPUs of each node; of a free slot, those of the largest machine it may become."""
+def sizes_of_types(scenario: Scenario) -> np.ndarray:
+    """Return the GPUs of each machine type, or its cores or memory where those count."""
+    kinds = scenario.cluster.vm_types
+    return np.array([vm_capacity(vm)[counted_of_vm(vm, scenario.counted)] for vm in kinds], dtype=float)
+
+
+def sizes_of_nodes(scenario: Scenario) -> np.ndarray:
+    """Return the GPUs (cores) of each node; of a free slot, those of the largest machine it may become."""
+    sizes = sizes_of_types(scenario)
     if scenario.cluster.free_slots:
-        return np.full(scenario.cluster.num_nodes, float(max(vm.gpus for vm in scenario.cluster.vm_types)))
-    return np.asarray(scenario.cluster.nodes.capacity[:, 0], dtype=float)
+        return np.full(scenario.cluster.num_nodes, float(sizes.max()))
+    return np.asarray(sizes[scenario.cluster.nodes.vm])
+
+
+def cpu_nodes(scenario: Scenario) -> np.ndarray:
+    """Return which nodes count their cores among nodes that count GPUs, shape (nodes,)."""
+    kinds = scenario.cluster.vm_types
+    other = np.array([counted_of_vm(vm, scenario.counted) != scenario.counted for vm in kinds])
+    return (
+        np.zeros(scenario.cluster.num_nodes, dtype=bool)
+        if scenario.cluster.free_slots
+        else other[scenario.cluster.nodes.vm]
+    )
 
 
 def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "state") -> Raster:
     """Return the overview of a window."""
     free = scenario.cluster.free_slots
     pieces = loaders.pieces(run_id) if colour_by == "state" and not free else loaders.segments(run_id)
+    sizes, of_cores = sizes_of_nodes(scenario), cpu_nodes(scenario)
+    if of_cores.any():  # a CPU node counts as one, and the part of its cores that is allocated
+        part = pieces["gpus"].to_numpy(float) / sizes[pieces["node"].to_numpy()]
+        pieces = pieces.assign(gpus=np.where(of_cores[pieces["node"].to_numpy()], part, pieces["gpus"]))
+        sizes = np.where(of_cores, 1.0, sizes)
     raster = node_raster(
         filling_slots(pieces, scenario) if free else pieces,
-        gpus_of_nodes(scenario)[shown.first_node : shown.last_node + 1],
+        sizes[shown.first_node : shown.last_node + 1],
         loaders.absences(scenario),
         shown.from_s,
         shown.to_s,
@@ -73,22 +100,37 @@ def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "
         groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
         leases=loaders.stays(run_id) if free else None,
     )
+    if of_cores.any():
+        of_gpus = ~of_cores[shown.first_node : shown.last_node + 1]
+        return dataclasses.replace(raster, held_share=held_by(pieces, sizes, of_gpus, shown), mixed=True)
     if not free:
         return raster
     held = held_of_open(pieces, loaders.stays(run_id), scenario, shown)
     return dataclasses.replace(raster, held_share=held)
 
 
+def held_by(pieces: pd.DataFrame, sizes: np.ndarray, rows: np.ndarray, shown: Window) -> float:
+    """Return GPU time allocated out of that of the nodes marked in ``rows`` (one entry for each node shown)."""
+    nodes = np.arange(shown.first_node, shown.last_node + 1)[rows]
+    inside = pieces["node"].isin(nodes).to_numpy()
+    held = float((_seconds(pieces, shown) * inside) @ pieces["gpus"].to_numpy(float))
+    there = float(sizes[nodes].sum()) * (shown.to_s - shown.from_s)
+    return min(held / there, 1.0) if there > 0 else 0.0
+
+
 def filling_slots(pieces: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
     """Return pieces on rented machines, GPUs scaled so that a fully used machine fills its slot, whatever its size."""
-    size_of = {vm.name: max(vm.gpus, 1) for vm in scenario.cluster.vm_types}
+    sizes = np.maximum(sizes_of_types(scenario), 1.0).tolist()
+    size_of = {vm.name: size for vm, size in zip(scenario.cluster.vm_types, sizes, strict=True)}
     scale = max(size_of.values()) / pieces["vm_type"].map(size_of).fillna(1).astype(float)
     return pieces.assign(gpus=pieces["gpus"] * scale)
 
 
 def held_of_open(pieces: pd.DataFrame, stays: pd.DataFrame, scenario: Scenario, shown: Window) -> float:
     """Return GPU time held out of the GPU time of the machines that were open on the slots shown."""
-    size_of = {vm.name: vm.gpus for vm in scenario.cluster.vm_types}
+    units = counted_capacity(scenario.cluster, scenario.counted).tolist()
+    size_of = {vm.name: size for vm, size in zip(scenario.cluster.vm_types, units, strict=True)}
+    pieces = loaders.of_headline(pieces, scenario)
     held = _seconds(pieces, shown) @ pieces["gpus"].to_numpy(float)
     opened = _seconds(stays, shown) @ stays["vm_type"].map(size_of).to_numpy(float)
     return float(min(held / opened, 1.0)) if opened > 0 else 0.0
@@ -111,7 +153,12 @@ def timeline_part(run_id: str, scenario: Scenario) -> None:
     found = _found(run_id)
     policy = loaders.info(run_id).policy
     told = trust.caveats(scenario, [policy])
-    sentence(timeline_sentence(run_id, find(policy).label), told, trust.premises(scenario), key="timeline")
+    sentence(
+        timeline_sentence(run_id, find(policy).label, counted_of(scenario)),
+        told,
+        trust.premises(scenario),
+        key="timeline",
+    )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         rows = _rows(run_id, scenario)
         colour_by, highlight = _colours(run_id, scenario) if rows != "users" else ("state", "")
@@ -119,7 +166,7 @@ def timeline_part(run_id: str, scenario: Scenario) -> None:
         st.text_input("Find job", key="g-find", width=150, placeholder="job id", on_change=_find,
                       args=[run_id, shown, whole], help="Outlines the job and moves the window to it")  # fmt: skip
     moves(run_id, shown, whole)
-    _strip(run_id, shown, whole, rents=scenario.cluster.free_slots)
+    _strip(run_id, shown, whole, scenario)
     if found is not None:
         _found_line(run_id, found, shown, whole)
     if rows == "users":
@@ -131,23 +178,24 @@ def timeline_part(run_id: str, scenario: Scenario) -> None:
         _node_picture(run_id, shown, whole, scenario, found, colour_by, highlight)
 
 
-def timeline_sentence(run_id: str, policy: str) -> str:
+def timeline_sentence(run_id: str, policy: str, counted: Counted) -> str:
     """Return how full the cluster is, when most jobs wait, and how many are late: of the future shown, exactly."""
     series, jobs = loaders.series(run_id), loaders.jobs(run_id)
     most = int(series["waiting"].max())
     queue = f"at most {amount(most, 'job')} {'waits' if most == 1 else 'wait'}" if most else "no job waits"
     when = f", {loaders.clock(run_id).moment(worst_queue_s(series))}" if most else ""
-    parts = [f"{share(loaders.metrics(run_id).get('allocation_ratio'))} of the GPU time is allocated", f"{queue}{when}"]
+    held = share(loaders.metrics(run_id).get("allocation_ratio"))
+    parts = [counted.say(f"{held} of the GPU time is allocated"), f"{queue}{when}"]
     if jobs["due_s"].notna().any():
         late = int((jobs["tardiness_s"] > 0).sum())
         parts.append(f"{amount(late, 'job')} {'is' if late == 1 else 'are'} late" if late else "no job is late")
     return f"{policy}: {'; '.join(parts)}."
 
 
-def _strip(run_id: str, shown: Window, whole: Window, *, rents: bool) -> None:
+def _strip(run_id: str, shown: Window, whole: Window, scenario: Scenario) -> None:
     """Show the whole run as a thin strip with the window marked; a box dragged on it is another window."""
     clock = loaders.clock(run_id)
-    what = "rented" if rents else "available"
+    what = "rented" if scenario.cluster.free_slots else "available"
     chart = gantt.strip(loaders.series(run_id), charts.page_theme(), shown.from_s, shown.to_s, what=what, clock=clock)
     axis = TimeAxis.over(whole.from_s, whole.to_s, clock)
 
@@ -155,7 +203,7 @@ def _strip(run_id: str, shown: Window, whole: Window, *, rents: bool) -> None:
         from_s, to_s = sorted(map(axis.seconds, box["x"][:2]))
         window.show(run_id, dataclasses.replace(shown, from_s=from_s, to_s=to_s), whole)
 
-    charts.show_bare(chart, "strip", on_box=boxed_on_strip)
+    charts.show_bare(chart.of(counted_of(scenario)), "strip", on_box=boxed_on_strip)
 
 
 def _found(run_id: str) -> pd.Series | None:
@@ -172,7 +220,7 @@ def _found_line(run_id: str, job: pd.Series, shown: Window, whole: Window) -> No
     ran = not pd.isna(job["first_start_s"])
     from_s, to_s = _times_of(job, whole)
     is_seen = from_s < shown.to_s and to_s > shown.from_s
-    name = f"Job {safe(job['job_id'])} ({amount(float(job['gpus']), 'GPU')})"
+    name = f"Job {safe(job['job_id'])} ({COUNTED[int(job.get('counted', GPU))].amount(float(job['gpus']))})"
     clock = loaders.clock(run_id)
     if not ran:
         words = f"**{name}** never started: it waited from {clock.moment(from_s)} on."
@@ -276,11 +324,15 @@ def _node_picture(
     own = None if found is None else inside[inside["row"] == found["row"]]
     if too_many := crowd_words(len(inside), shown.num_nodes):
         raster = raster_of(run_id, scenario, shown, colour_by)
-        alt = in_words(run_id, raster, shown)
+        alt = counted_of(scenario).say(in_words(run_id, raster, shown))
         chart = gantt.overview(
             raster, charts.page_theme(), alt=alt, highlight=highlight, clock=clock, height=RASTER_HEIGHT, found=own
         )
-        charts.show(chart, "gantt", on_box=lambda box: window.show(run_id, boxed(box, raster, shown, clock), whole))
+        charts.show(
+            chart.of(counted_of(scenario)),
+            "gantt",
+            on_box=lambda box: window.show(run_id, boxed(box, raster, shown, clock), whole),
+        )
         st.markdown(f":gray[{too_many} Drag a box over the picture to look closer. {safe(alt, 600)}]")
         return
     free = scenario.cluster.free_slots
@@ -288,7 +340,7 @@ def _node_picture(
     if inside.empty and (leases is None or leases.empty):
         st.info("Nothing is rented in this window." if free else "Nothing runs in this window.")
         return
-    sizes = gpus_of_nodes(scenario) if leases is None else tallest(leases, whole.num_nodes)
+    sizes = sizes_of_nodes(scenario) if leases is None else tallest(leases, whole.num_nodes)
     groups = None if colour_by == "state" else loaders.groups(run_id, colour_by)
     chart = bars.node_bars(
         inside,
@@ -302,7 +354,7 @@ def _node_picture(
         clock=clock,
         found="" if found is None else str(found["job_id"]),
     )
-    charts.show(chart, "bars", on_point=to_story)
+    charts.show(chart.of(counted_of(scenario)), "bars", on_point=to_story)
     if len(inside):
         _open_job(list(dict.fromkeys(inside["job_id"])))
 
@@ -325,7 +377,7 @@ def tallest(leases: pd.DataFrame, slots: int) -> np.ndarray:
 
 def one_size(scenario: Scenario) -> float | None:
     """Return the GPUs of every node, where all have as many; None if they differ, have none, or are rented."""
-    sizes = set() if scenario.cluster.free_slots else set(gpus_of_nodes(scenario).tolist())
+    sizes = set() if scenario.cluster.free_slots else set(sizes_of_nodes(scenario).tolist())
     return sizes.pop() or None if len(sizes) == 1 else None
 
 
@@ -353,7 +405,7 @@ def _job_picture(run_id: str, shown: Window, scenario: Scenario, found: pd.Serie
         top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines, node_gpus=one_size(scenario),
         clock=loaders.clock(run_id), found="" if found is None else str(found["job_id"]),
     )  # fmt: skip
-    charts.show(chart, "job-bars", on_point=to_story)
+    charts.show(chart.of(counted_of(scenario)), "job-bars", on_point=to_story)
     _open_job(list(top["job_id"]))
 
 
@@ -361,18 +413,19 @@ def _user_picture(run_id: str, shown: Window, whole: Window, scenario: Scenario)
     choices = loaders.groupings(run_id, ("user", "group", "job_class"))
     by = str(st.segmented_control("Grouped by", choices, format_func=COLOURS.__getitem__, default=choices[0],
                                   required=True, key="gantt-by"))  # fmt: skip
-    nodes = shown.num_nodes == whole.num_nodes
+    nodes, units = shown.num_nodes == whole.num_nodes, counted_capacity(scenario.cluster, scenario.counted)
+    there = 0 if scenario.cluster.free_slots else units[scenario.cluster.nodes.vm].sum()
     chart = gantt.user_area(
-        _inside(loaders.segments(run_id), shown),
+        _inside(loaders.of_headline(loaders.segments(run_id), scenario), shown),
         charts.page_theme(),
         shown.from_s,
         shown.to_s,
         by=by,
         groups=loaders.groups(run_id, by),
-        gpus=float(scenario.cluster.num_gpus) if nodes and scenario.cluster.num_gpus else None,
+        gpus=float(there) if nodes and there else None,
         clock=loaders.clock(run_id),
     )
-    charts.show(chart, "users", caption=True)
+    charts.show(chart.of(counted_of(scenario)), "users", caption=True)
 
 
 def _open_job(job_ids: list[str]) -> None:

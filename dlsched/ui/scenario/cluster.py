@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.columns import DISK
+from dlsched.domain.columns import CPU, DISK
+from dlsched.domain.counted import counted_capacity
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S
@@ -28,6 +29,7 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.cautions import cautions
 from dlsched.wording.clock import clock_of
+from dlsched.wording.counted import COUNTED, GPUS, Counted, counted_of
 from dlsched.wording.formats import amount, count, listed, money, share
 from dlsched.wording.resources import scarcest_card
 from dlsched.workload.catalogue import vm_examples
@@ -64,16 +66,18 @@ def headline(scenario: Scenario, shown: Tables, *, unsaved: bool) -> None:
     cluster, jobs = scenario.cluster, scenario.workload
     fits = can_ever_fit(jobs, cluster, scenario.options.placement)
     load, never = offered_load(in_seconds(scenario), cluster), int(np.sum(~fits))
-    widest = int(np.argmax(jobs.gpus))
+    counted = counted_of(scenario)
+    asked = jobs.requested[:, counted.index]
+    widest = int(np.argmax(asked))
     warnings = cautions(
         scenario, load=None if np.isnan(load) else load, never_fit=never,
-        widest_gpus=float(jobs.gpus[~fits].max()) if never else 0.0,
+        widest=float(asked[~fits].max()) if never else 0.0,
     )  # fmt: skip
     guard_rails([caution for caution in warnings if caution.level != "info"])
     price_lists.times_warning(scenario, cluster.vm_types)
-    sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])), ())
+    sentence(cluster_sentence(cluster, float(asked[widest]), counted=counted, fits=bool(fits[widest])), ())
     st.markdown(_standing(scenario, shown, unsaved))
-    cards(_cards(cluster, load, scarcest_card(scenario)))
+    cards(_cards(cluster, load, scarcest_card(scenario), counted))
 
 
 def _standing(scenario: Scenario, shown: Tables, unsaved: bool) -> str:
@@ -91,16 +95,21 @@ def _standing(scenario: Scenario, shown: Tables, unsaved: bool) -> str:
     return ":gray[Saved. Changes below show their effect at once; saving them makes a new version.]"
 
 
-def _cards(cluster: Cluster, load: float, scarce: tuple[str, str, str] | None) -> list[tuple[str, str, str]]:
+def _cards(
+    cluster: Cluster, load: float, scarce: tuple[str, str, str] | None, counted: Counted
+) -> list[tuple[str, str, str]]:
+    units = counted_capacity(cluster, counted.index)
     if cluster.free_slots:
-        priced = [vm.usd_per_h / vm.gpus for vm in cluster.catalogue if vm.usd_per_h is not None and vm.gpus]
-        most = cluster.slots * max(vm.gpus for vm in cluster.catalogue)
+        offers = [(vm.usd_per_h, of) for vm, of in zip(cluster.vm_types, units, strict=True)]
+        priced = [usd / of for usd, of in offers if usd is not None and of]
+        most = cluster.slots * float(units.max())
         least = money(min(priced)) if priced else "no price set"
         return [
             ("Machines, up to", count(cluster.slots), "Machines that may be rented at once."),
             ("Machine types", count(len(cluster.catalogue)), "Types the policy may rent."),
-            ("Most GPUs", count(most), "If all machines are of the largest type."),
-            ("Cheapest GPU-hour", least, "Price of one GPU for an hour with the cheapest type."),
+            (counted.say("Most GPUs"), count(most), "If all machines are of the largest type."),
+            (counted.say("Cheapest GPU-hour"), least,
+             counted.say("Price of one GPU for an hour with the cheapest type.")),
         ]  # fmt: skip
     hourly = cluster.usd_per_h
     why = (
@@ -111,10 +120,18 @@ def _cards(cluster: Cluster, load: float, scarce: tuple[str, str, str] | None) -
     why_load = "GPU time requested divided by GPU time available while jobs arrive. Above 100% the queue keeps growing."
     return [
         ("Nodes", count(cluster.num_nodes), "Nodes of all types."),
-        ("GPUs", count(cluster.num_gpus), "GPUs of all nodes."),
+        _size_card(cluster, counted),
         ("Price", "no price set" if hourly is None else f"{money(hourly)}/h", why),
         scarce or ("Load", share(load), why_load),
     ]  # fmt: skip
+
+
+def _size_card(cluster: Cluster, counted: Counted) -> tuple[str, str, str]:
+    """Return the card of what all nodes have together; cores of CPU nodes where no GPU is there."""
+    shown = counted if cluster.num_gpus or counted != GPUS else COUNTED[CPU]
+    room = float(counted_capacity(cluster, shown.index)[cluster.nodes.vm].sum())
+    hint = shown.say("GPUs of all nodes.") if room else "No node states its cores, so they limit no job."
+    return (shown.say("GPUs"), count(room) if room else "no limit", hint)
 
 
 def fixed(current: Scenario) -> Tables:
@@ -169,7 +186,9 @@ def _capacity(scenario: Scenario) -> None:
     jobs, cluster = in_seconds(scenario), scenario.cluster
     last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
     horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
-    charts.show(capacity(cluster, horizon_s, charts.page_theme(), clock_of(scenario.workload)), "capacity")
+    counted = counted_of(scenario)
+    chart = capacity(cluster, horizon_s, charts.page_theme(), clock_of(scenario.workload), counted.index)
+    charts.show(chart.of(counted), "capacity")
 
 
 def kind_of_machines(current: Scenario) -> str:

@@ -12,7 +12,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
-from dlsched.workload.fill import EXAMPLE_USD_PER_GPU_H, fill, fill_prices, missing
+from dlsched.workload.fill import EXAMPLE_USD_PER_CORE_H, EXAMPLE_USD_PER_GPU_H, fill, fill_prices, missing
 from dlsched.workload.generators.fill_rules import DueRule, FillRule, LimitRule, PriorityRule, UserRule, WeightRule
 
 
@@ -41,6 +41,16 @@ OF_CLUSTER = (Need.PRICE,)
 """What belongs to the cluster; the rest to the jobs."""
 
 
+def _of_cores(scenario: Scenario, need: Need) -> str:
+    """Return the rule of example prices where nodes without GPUs are priced by their cores; "" elsewhere."""
+    kinds = scenario.cluster.vm_types
+    if need != Need.PRICE or not any(vm.cpus and not vm.gpus for vm in kinds):
+        return ""
+    rates = [f"${EXAMPLE_USD_PER_GPU_H:.2f} per GPU-hour"] if any(vm.gpus for vm in kinds) else []
+    rates.append(f"${EXAMPLE_USD_PER_CORE_H:.2f} per core-hour of nodes without GPUs")
+    return f"{' and '.join(rates)}; an example, not a quote"
+
+
 def boxes(scenario: Scenario, needs: Collection[Need] = tuple(OFFERS), *, disabled: bool = False) -> None:
     """Offer a stated rule for each of these things that is missing; a click makes a new version with an assumption."""
     lacking = [need for need in missing(scenario) if need in needs]
@@ -56,7 +66,7 @@ def boxes(scenario: Scenario, needs: Collection[Need] = tuple(OFFERS), *, disabl
             continue
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button(label, key=f"fill-{need.name}", width=240, disabled=disabled)
-            st.markdown(dollars(rule))
+            st.markdown(dollars(_of_cores(scenario, need) or rule))
         if pressed:
             with mistakes_shown():
                 session.keep(change(scenario), based_on=scenario.content_hash)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dlsched.domain.assumptions import with_other_jobs
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.columns import GANG_COLUMNS
+from dlsched.domain.columns import CPU, GANG_COLUMNS
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import COLUMN, RESOURCES, Workload
 from dlsched.figures import workload as figures
@@ -20,16 +20,18 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import new_scenario
 from dlsched.wording.cautions import cautions
 from dlsched.wording.clock import clock_of
+from dlsched.wording.counted import COUNTED, GPUS, Counted, counted_of, counted_on, room_words
 from dlsched.wording.formats import amount, capital, count, duration, share
 from dlsched.wording.resources import (
-    RESOURCE_UNITS,
     amounts_of,
     asked_of,
     comes_at_once,
     requested_words,
+    room_of,
     scarcest,
     scarcest_card,
     servers_words,
+    unit_of,
 )
 from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.cluster_from_log.found import FOUND_COLUMNS
@@ -74,11 +76,12 @@ def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, so
     offers = {"made": (words, made.cluster)}
     offers["current"] = ("the new one" if is_new else f"keep that of “{current.name}”", current.cluster)
     first = "current" if is_new else "made"
+    of_default = "8-GPU" if made.counted == GPUS.index else "64-core"
     chosen = st.selectbox(
         "On which cluster", list(offers), key=f"on-{source}-{first}", index=list(offers).index(first),
         format_func=lambda key: f"{offers[key][0]}: {_size_and_load(made, offers[key][1])}",
-        help="Where the file does not tell of its cluster, this is the smallest number of 8-GPU nodes that fits the "
-        "largest job at a load of at most 70%. You can change it on the page Cluster.",
+        help=f"Where the file does not tell of its cluster, this is the smallest number of {of_default} nodes that "
+        "fits the largest job at a load of at most 70%. You can change it on the page Cluster.",
     )  # fmt: skip
     if chosen == "made":
         if found is not None:
@@ -116,37 +119,43 @@ def on_which_cluster(shown: Scenario, base: Scenario, *, is_new: bool) -> None:
 def _size_and_load(scenario: Scenario, cluster: Cluster) -> str:
     """Return "8 nodes, 64 GPUs, load 85%"; without the load where the cluster has no fixed GPUs."""
     load = offered_load(in_seconds(scenario), cluster)
-    return size_of(cluster) + ("" if np.isnan(load) else f", load {share(load)}")
+    return size_of(cluster, counted_on(scenario.workload, cluster)) + (
+        "" if np.isnan(load) else f", load {share(load)}"
+    )
 
 
-def size_of(cluster: Cluster) -> str:
-    """Return the size of a cluster in words."""
+def size_of(cluster: Cluster, counted: Counted = GPUS) -> str:
+    """Return the size of a cluster in words: its nodes, and their GPUs or cores, whichever count."""
     if cluster.free_slots:
         return f"up to {amount(cluster.slots, 'rented machine')}"
-    return f"{amount(cluster.num_nodes, 'node')}, {amount(cluster.num_gpus, 'GPU')}"
+    room = room_words(cluster, counted) or room_words(cluster, COUNTED[CPU])
+    return ", ".join(part for part in (amount(cluster.num_nodes, "node"), room) if part)
 
 
 def profile(scenario: Scenario) -> None:
     """Show the banners, the sentence, the cards and the charts of the scenario's jobs."""
     jobs, cluster = in_seconds(scenario), scenario.cluster
     fit = fit_of(jobs, cluster, scenario.options.placement)
-    median, widest = float(np.median(jobs.work)), float(jobs.gpus.max())
+    median, widest = float(np.median(jobs.work)), float(jobs.requested[:, scenario.counted].max())
+    counted = counted_of(scenario)
     load = None if np.isnan(fit.load) else fit.load
-    warnings = cautions(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
+    warnings = cautions(scenario, load=load, never_fit=len(fit.never_fit), widest=widest)
     guard_rails([caution for caution in warnings if caution.level != "info"])
-    together = asked_of(scenario) if jobs.has_servers and comes_at_once(scenario) else {}
+    together = asked_of(scenario) if (jobs.has_servers or counted != GPUS) and comes_at_once(scenario) else {}
+    told = load if counted == GPUS else asked_of(scenario).get(counted.column)
     sentence(
         workload_sentence(
-            len(jobs), 0.0 if together else arrival_window_s(jobs), median, load=together.get("gpus", load),
-            gpus=cluster.num_gpus, never_fit=len(fit.never_fit),
+            len(jobs), 0.0 if together else arrival_window_s(jobs), median, load=together.get(counted.column, told),
+            room=room_words(cluster, counted), never_fit=len(fit.never_fit),
+            scarcer="" if jobs.has_servers else _scarcer(scenario),
         ),
         (),
     )  # fmt: skip
     cards([
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
         scarcest_card(scenario) or _load_card(load, cluster),
-        ("Run time, median", duration(median), "Half of the jobs run for less, on the GPUs they request."),
-        ("Largest job", amount(widest, "GPU"), "GPUs of the largest job."),
+        ("Run time, median", duration(median), counted.say("Half of the jobs run for less, on the GPUs they request.")),
+        ("Largest job", counted.amount(widest), counted.say("GPUs of the largest job.")),
     ])  # fmt: skip
     if jobs.has_servers:
         st.markdown(servers_words(scenario))
@@ -157,17 +166,27 @@ def profile(scenario: Scenario) -> None:
     _findings("Not modelled on this cluster", [f for f in fit.not_modelled if f.count])
 
 
+def _scarcer(scenario: Scenario) -> str:
+    """Return "112% of 480 cores" where another resource is scarcer than the one that counts; "" where none is."""
+    found = scarcest(scenario)
+    if found is None or found[0] == counted_of(scenario).column:
+        return ""
+    return f"{share(found[1])} of {room_of(scenario, found[0])}"
+
+
 def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
     if load is None:
-        return ("Load", share(load), "Load is defined for owned nodes with GPUs; here the policy rents the machines.")
+        why = "here the policy rents the machines" if cluster.free_slots else "here nothing limits the jobs"
+        return ("Load", share(load), f"Load is defined for owned nodes with GPUs or stated cores; {why}.")
     why = "GPU time requested divided by the cluster's GPU time while jobs arrive; CPUs, memory and disk do not count."
     return ("Load", share(load), f"{why} Cluster: {amount(cluster.num_gpus, 'GPU')}.")
 
 
 def _charts(scenario: Scenario) -> None:
     theme, jobs, gpus = charts.page_theme(), in_seconds(scenario), scenario.cluster.num_gpus
+    counted = counted_of(scenario)
     clock = clock_of(scenario.workload)
-    pictures = figures.profile(jobs, theme, clock)
+    pictures = figures.profile(jobs, theme, clock, counted)
     for left in range(0, len(pictures), 2):
         for column, place in zip(st.columns(2), (left, left + 1), strict=True):
             if place < len(pictures):
@@ -175,7 +194,7 @@ def _charts(scenario: Scenario) -> None:
                     charts.show(pictures[place], f"profile-{place}")
     if (scarce := scarcest(scenario)) is not None:
         capacity = float(scenario.cluster.nodes.capacity[:, RESOURCES.index(scarce[0])].sum())
-        unit, amounts = RESOURCE_UNITS[scarce[0]], amounts_of(scenario, scarce[0])
+        unit, amounts = unit_of(scenario, scarce[0]), amounts_of(scenario, scarce[0])
         charts.show(demand(jobs, capacity, theme, amounts=amounts, unit=unit, clock=clock), "demand", caption=True)
     elif gpus:
         charts.show(demand(jobs, float(gpus), theme, clock=clock), "demand", caption=True)

@@ -19,7 +19,7 @@ def show(current: Scenario) -> None:
     jobs = current.workload
     fit = fit_of(in_seconds(current), current.cluster, current.options.placement)
     refused = len(fit.never_fit) if current.options.oversize == "refuse" else 0
-    found = cautions(current, load=fit.load, never_fit=refused, widest_gpus=float(jobs.gpus.max()))
+    found = cautions(current, load=fit.load, never_fit=refused, widest=float(jobs.requested[:, current.counted].max()))
     parts.guard_rails([guard for guard in found if guard.level != "info"])
     with parts.mistakes_shown():
         policy_choice.follow_link(current)

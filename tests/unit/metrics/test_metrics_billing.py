@@ -60,8 +60,27 @@ def test_on_cpu_nodes_the_dominant_resource_counts():
     columns = {"gpus_per_worker": [0.0, 0.0], "cpus_per_worker": [4.0, 1.0], "mem_gib_per_worker": [10.0, 25.0]}
     bill = bill_of(columns, node(0, cpus=8, mem_gib=100), [Ran(0, 0, 9, {0: 1}), Ran(1, 0, 9, {0: 1})])
     assert list(bill.job_usd) == pytest.approx([6, 3])
-    assert list(bill.own_usd) == pytest.approx([6, 3])  # no GPUs, none to spare
-    assert bill.spare_usd == 0
+    # Cores count: 4 and 1 of 8 for 9 s at $1/s; 3 of 8 cores are spare
+    assert list(bill.own_usd) == pytest.approx([4.5, 1.125])
+    assert bill.spare_usd == pytest.approx(9 * 3 / 8)
+
+
+def test_on_a_node_that_states_no_cores_memory_counts_and_without_it_nothing_is_spare():
+    columns = {"gpus_per_worker": [0.0], "cpus_per_worker": [4.0], "mem_gib_per_worker": [25.0]}
+    of_memory = bill_of(columns, node(0, mem_gib=100), [Ran(0, 0, 8, {0: 1})])
+    assert (list(of_memory.own_usd), of_memory.spare_usd) == ([pytest.approx(2.0)], pytest.approx(6.0))
+    of_nothing = bill_of(columns, node(0), [Ran(0, 0, 8, {0: 1})])
+    assert (list(of_nothing.own_usd), of_nothing.spare_usd) == ([pytest.approx(8.0)], 0.0)
+
+
+def test_among_gpu_nodes_a_cpu_node_counts_its_cores():
+    # $1/s each: 2 of 8 GPUs and 3 of 4 cores for 8 s; the CPU job holds no GPU of its node and all of its cores count
+    columns = {"gpus_per_worker": [2.0, 0.0], "cpus_per_worker": [1.0, 3.0]}
+    kinds = [VmType(name="g", gpus=8, cpus=32, usd_per_h=3600.0), VmType(name="c", gpus=0, cpus=4, usd_per_h=3600.0)]
+    cluster = Cluster(pools=tuple(Pool(vm=kind, count=1) for kind in kinds))
+    bill = bill_of(columns, cluster, [Ran(0, 0, 8, {0: 1}), Ran(1, 0, 8, {1: 1})])
+    assert list(bill.own_usd) == pytest.approx([2.0, 6.0])
+    assert bill.spare_usd == pytest.approx(6.0 + 2.0)
 
 
 def test_a_cpu_job_beside_gpu_jobs_pays_nothing_and_alone_pays_all():

@@ -29,9 +29,11 @@ def scenario(*pools: Pool, speed: SpeedSpec | None = None, absences=(), **fields
 
 
 def test_workload_sentence():
-    full = workload_sentence(9_383, 41 * 86_400, 1_080, load=0.84, gpus=64, never_fit=3)
+    full = workload_sentence(9_383, 41 * 86_400, 1_080, load=0.84, room="64 GPUs", never_fit=3)
     assert full == "9,383 jobs in 41 d ask for 84% of 64 GPUs; 3 can never fit; half run under 18 min."
     assert workload_sentence(1, 0, None) == "1 job at once."
+    mixed = workload_sentence(2, 60, None, load=0.5, room="64 GPUs", scarcer="112% of 480 cores")
+    assert mixed == "2 jobs in 1 min ask for 50% of 64 GPUs and 112% of 480 cores."
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_workload_sentence():
             Cluster(pools=(Pool(vm=VmType(name="c", gpus=0, usd_per_h=1), count=2),)),
             0,
             True,
-            "2 nodes, no GPUs, $2.00/h ($1,460 a month). Largest job (0 GPUs) fits.",
+            "2 nodes, $2.00/h ($1,460 a month).",
         ),
     ],
 )
@@ -316,7 +318,7 @@ def test_a_sound_scenario_needs_no_banner():
 
 
 def test_overload_and_jobs_that_never_fit_come_with_their_numbers():
-    found = cautions(scenario(), load=1.18, never_fit=3, widest_gpus=128)
+    found = cautions(scenario(), load=1.18, never_fit=3, widest=128)
     assert [guard.level for guard in found] == ["orange", "orange"]
     assert found[0].text.startswith("Jobs ask for 118% of what 64 GPUs can do: the queue grows until the trace ends")
     assert found[1].text == "3 jobs can never fit the cluster; the largest asks for 128 GPUs."
@@ -324,11 +326,11 @@ def test_overload_and_jobs_that_never_fit_come_with_their_numbers():
 
 
 def test_a_banner_of_overload_names_the_cluster_it_speaks_of():
-    cluster = scenario().cluster
-    (found,) = overload_cautions(1.44, cluster, "On the size found", "Take a longer trace")
+    given = scenario()
+    (found,) = overload_cautions(1.44, given, "On the size found", "Take a longer trace")
     assert found.text.startswith("On the size found, jobs ask for 144% of what 64 GPUs can do: the queue grows")
     assert found.action == "Take a longer trace"
-    assert [overload_cautions(load, cluster) for load in (None, 0.5, 1.0, float("nan"))] == [[], [], [], []]
+    assert [overload_cautions(load, given) for load in (None, 0.5, 1.0, float("nan"))] == [[], [], [], []]
 
 
 def test_worst_first():

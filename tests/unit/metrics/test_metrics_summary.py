@@ -135,11 +135,12 @@ def test_no_completed_job_has_no_cost() -> None:
     assert summarise(*facts_inputs(Scenario(jobs, fixed()), [], end_s=5.0, stalled=True))["usd_per_job"] is None
 
 
-def test_cpu_clusters_have_no_gpu_shares_and_nothing_that_never_started_has_a_wait():
+def test_nothing_that_never_started_has_a_wait_and_its_cores_stand_idle():
     jobs = workload([0], [10], [1], gpus_per_worker=[0.0], cpus_per_worker=[2.0])
     cluster = fixed(gpus=0, cpus=4.0)
     metrics = summarise(*facts_inputs(Scenario(jobs, cluster), [], end_s=5.0, stalled=True))
-    assert metrics["allocation_ratio"] is None
+    assert metrics["allocation_ratio"] == 0.0
+    assert metrics["gpu_hours_up"] == pytest.approx(2 * 4 * 5 / 3600)  # core-hours of two nodes
     assert metrics["goodput"] is None
     assert metrics["wait_mean"] is None
     assert metrics["makespan"] is None

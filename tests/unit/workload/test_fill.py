@@ -174,6 +174,17 @@ def test_bad_rules_are_refused(rule, given):
         rule(**given)
 
 
+def test_nodes_without_gpus_are_priced_by_their_cores():
+    kinds = [VmType(name="g", gpus=8, cpus=64), VmType(name="c", gpus=0, cpus=12), VmType(name="n", gpus=0)]
+    mixed = trace().replace(cluster=Cluster(pools=tuple(Pool(vm=kind, count=1) for kind in kinds)))
+    priced = fill.fill_prices(mixed)
+    assert [pool.vm.usd_per_h for pool in priced.cluster.pools] == [20, pytest.approx(0.6), 2.5]
+    both = "$2.50 per GPU-hour and $0.05 per core-hour of nodes without GPUs (example price, not a quote)"
+    assert words_of(priced) == (both,)
+    alone = fill.fill_prices(trace().replace(cluster=Cluster(pools=mixed.cluster.pools[1:2])))
+    assert words_of(alone) == ("$0.05 per core-hour of nodes without GPUs (example price, not a quote)",)
+
+
 def test_a_bad_price_is_refused():
     with pytest.raises(InputError, match="price"):
         fill.fill_prices(trace(), math.nan)

@@ -49,6 +49,43 @@ def test_load_of_a_cluster_without_gpus_is_not_a_number():
     assert np.isnan(offered_load(jobs([0], [1], [1]), nodes(1, gpus=0)))
 
 
+def cores(count: int, cpus: float, mem_gib: float | None = None) -> Cluster:
+    return Cluster(pools=(Pool(vm=VmType(name="c", gpus=0, cpus=cpus, mem_gib=mem_gib), count=count),))
+
+
+def test_load_of_cpu_jobs_is_that_of_the_scarcest_resource():
+    # 2 workers x 4 cores x 100 s + 1 x 2 x 50 s = 900 core-seconds of 2 x 12 x 50; 8 and 40 GiB a worker
+    workload = jobs([0, 50], [100, 50], [2, 1], gpus_per_worker=[0, 0], cpus_per_worker=[4, 2],
+                    mem_gib_per_worker=[8, 40])  # fmt: skip
+    assert offered_load(workload, cores(2, 12)) == pytest.approx(900 / 1200)
+    assert offered_load(workload, cores(2, 12, 64)) == pytest.approx(900 / 1200)
+    assert offered_load(workload, cores(2, 12, 32)) == pytest.approx((16 * 100 + 40 * 50) / (64 * 50))
+    assert fit_of(workload, cores(2, 12)).load == pytest.approx(0.75)
+
+
+def test_gpus_count_on_a_mixed_cluster():
+    both = Cluster(pools=(Pool(vm=VmType(name="g", gpus=8, cpus=32), count=1), *cores(1, 12).pools))
+    workload = jobs([0, 100], [100, 100], [4, 1], gpus_per_worker=[1, 0], cpus_per_worker=[1, 44])
+    assert offered_load(workload, both) == pytest.approx(400 / 800)
+    assert loads_of(workload, both)["cpus"] == pytest.approx(4800 / 4400)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "work", "nodes_of_64", "size"),
+    [
+        pytest.param([64.0, 32.0], [1400, 1400], 2, 64, id="96 cores at once"),
+        pytest.param([1.0, 1.0], [10, 10], 1, 64, id="one at least"),
+        pytest.param([96.0, 4.0], [7, 7], 1, 96, id="a worker beyond 64 cores makes larger nodes"),
+    ],
+)
+def test_jobs_without_gpus_get_nodes_of_cores(cpus, work, nodes_of_64, size):
+    cluster = default_cluster(jobs([0, 1000], work, [1, 1], gpus_per_worker=[0, 0], cpus_per_worker=cpus))
+    (pool,) = cluster.pools
+    assert (pool.vm.gpus, pool.vm.cpus, pool.vm.mem_gib, pool.count) == (0, size, None, nodes_of_64)
+    words = f"{nodes_of_64} x {size}-core node, the smallest number of {size}-core nodes that fits the largest job"
+    assert describe_default(cluster).text.startswith(words)
+
+
 def test_fit_names_what_the_cluster_does_not_follow():
     workload = jobs([0, 1, 2], [9, 9, 9], [4, 17, 1], partition=["a", "b", ""], cpus_per_worker=[1, 0, 2])
     fit = fit_of(workload, nodes(2))
