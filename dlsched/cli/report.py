@@ -14,6 +14,7 @@ from dlsched.domain.errors import InputError
 from dlsched.metrics.winners import Winners
 from dlsched.report.alternatives import alternative_of, memo_cautions, memo_caveats, origin_of, taken_for_granted
 from dlsched.report.evidence import winners_of
+from dlsched.report.happened import happened_in
 from dlsched.report.memo import Memo, build
 from dlsched.report.write import content, kind_of
 from dlsched.studies.code_version import code_version
@@ -77,6 +78,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         caveats=memo_caveats(scenario, compared),
         assumptions=taken_for_granted(scenario, compared, date.today()),
         cautions=memo_cautions(scenario, compared, common),
+        happened=happened_in(scenario, hide_names=options.hide_names),
     )
 
 

@@ -11,6 +11,7 @@ from dlsched.metrics.winner_words import change_words, many_words, notes, quarti
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.report.alternatives import SPOKEN
 from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun
+from dlsched.report.happened import Happened
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo, cell_lines
 from dlsched.report.rerun import file_name, seeds_words, settings
@@ -220,6 +221,7 @@ def appendix(memo: Memo) -> str:
         "".join(_groups(found) for found in memo.winners),
         _situations(memo.sensitivity),
         _sizes(memo.sizes),
+        _happened(memo.happened),
         _all_assumptions(memo),
         _definitions([row.kpi for row in memo.comparison.rows]),
         _again(memo),
@@ -335,6 +337,15 @@ def _sizes(found: Frontier | None) -> str:
     shown = table(["Size", "What", "Cost", *targets, "Met"], rows)
     chart = "" if found.option else size_chart(found)
     return f"<h2>Sizes that were tried</h2>{''.join(element('p', said(text)) for text in lines)}{chart}{shown}"
+
+
+def _happened(found: Happened | None) -> str:
+    """Return what the recorded log says: a few sentences and the chargeback table."""
+    if found is None:
+        return ""
+    rows = [[said(cell, 60) for cell in row] for row in found.cells()]
+    texts = "".join(element("p", said(text)) for text in found.sentences)
+    return f"<h2>What happened</h2>{texts}{table([said(name, 60) for name in found.head], rows)}"
 
 
 def _all_assumptions(memo: Memo) -> str:

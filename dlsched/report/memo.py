@@ -25,6 +25,7 @@ from dlsched.report.alternatives import NOTHING, TODAY, Alternative, Condition, 
 from dlsched.report.choice import Advice, Choice, Point, service_key
 from dlsched.report.claims import claims_of, contradictions
 from dlsched.report.evidence import Frontier, Sensitivity
+from dlsched.report.happened import Happened
 from dlsched.report.rerun import commands
 from dlsched.report.units import UNITS, Bars, Dot, Unit, titled
 from dlsched.wording.assumptions import Premise
@@ -57,7 +58,8 @@ class Memo:
     ``advice`` is what the numbers say, ``recommendation`` the same in words, or what a reader typed in its place.
     ``rows`` are the numbers of the first page, ``same`` those that are equal under all options, in words; the
     comparison has all. ``service`` and ``cost`` are the metrics that decide, in every part. ``limited`` says by option
-    how far its numbers are from proven bounds. ``commands`` compute it again. ``sizes`` are those a search tried, None
+    how far its numbers are from proven bounds. ``commands`` compute it again. ``happened`` is what the log behind the
+    jobs says, None without one. ``sizes`` are those a search tried, None
     without one.
 
     Raises
@@ -86,6 +88,7 @@ class Memo:
     commands: tuple[str, ...]
     made_on: date
     sizes: Frontier | None = None
+    happened: Happened | None = None
 
     def __post_init__(self) -> None:
         found = contradictions(claims_of(self))
@@ -197,6 +200,7 @@ def build(
     assumptions: Sequence[Premise] = (),
     cautions: Sequence[Caution] = (),
     sizes: Frontier | None = None,
+    happened: Happened | None = None,
 ) -> Memo:
     """Return the memo of options, the first of which is the baseline.
 
@@ -216,6 +220,8 @@ def build(
         What a reader must know of the numbers; red ones are no reason to refuse here, a failed audit is.
     sizes
         A search for a size of the baseline's scenario.
+    happened
+        What the recorded log of the scenario says.
 
     Raises
     ------
@@ -266,6 +272,7 @@ def build(
         commands(options, None if sizes is None else sizes.sizing),
         made_on,
         sizes,
+        happened,
     )
 
 

@@ -20,6 +20,7 @@ from dlsched.metrics.stats.compare import Cell, Row
 from dlsched.metrics.winner_words import ordered
 from dlsched.metrics.winners import QUANTITIES, Group
 from dlsched.report.evidence import Frontier, asked_words, noun
+from dlsched.report.happened import Happened
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import seeds_words
 from dlsched.report.units import SCALE_NOTES, UNITS, cut_at, scale_of, titled
@@ -28,6 +29,7 @@ from dlsched.studies.sizing.words import reached_words, sentence, sure_words
 from dlsched.wording.formats import cut
 
 SIZES = "Sizes"
+HAPPENED = "What happened"
 AGAIN = "Run again"
 SHEETS = ("Summary", "Differences", "Frontier", "Who wins", "Assumptions", "All numbers")
 LONGEST_TEXT = 32_000
@@ -117,6 +119,10 @@ def to_xlsx(memo: Memo) -> bytes:
         if memo.sizes is not None:
             sheet = _Sheet(book, SIZES, formats)
             _sizes(sheet, book, memo.sizes)
+            sheet.finish()
+        if memo.happened is not None:
+            sheet = _Sheet(book, HAPPENED, formats)
+            _happened(sheet, memo.happened)
             sheet.finish()
         last = _Sheet(book, AGAIN, formats)
         _again(last, book, memo)
@@ -281,6 +287,17 @@ def _winners_chart(sheet: _Sheet, book: Any, option: str, rows: Sequence[int], p
     })  # fmt: skip
     sheet.draw(chart, (1 + 17 * place, 10), f"Who gains and who loses: {clean(option)[:80]}",
                {"name": "Change of the mean (h), left is sooner"}, {"reverse": True}, (520, 320))  # fmt: skip
+
+
+def _happened(sheet: _Sheet, found: Happened) -> None:
+    """Write what the recorded log says, and the chargeback table."""
+    for text in found.sentences:
+        sheet.text(text)
+    if found.rows:
+        sheet.skip()
+        sheet.add(list(found.rows[0]), style="head")
+        for row in found.rows:
+            sheet.add(list(row.values()), ["#,##0.00" if isinstance(value, float) else "" for value in row.values()])
 
 
 def _sizes(sheet: _Sheet, book: Any, found: Frontier) -> None:

@@ -27,9 +27,11 @@ from dlsched.report.alternatives import (
     taken_for_granted,
 )
 from dlsched.report.evidence import Frontier, Sensitivity, answer_words, frontier_of, of_sweep, winners_of
+from dlsched.report.happened import AT_ONCE, Happened, happened_in, happened_of
 from dlsched.report.memo import DRAWN, Memo, build
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Futures, Variant, changed
+from dlsched.studies.history import spec_of
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, is_exact
 from dlsched.studies.what_if.answer import WhatIf
@@ -39,9 +41,11 @@ from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.memo_options import Kept
 from dlsched.ui.plan.sweep_runs import SWEEPS
 from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario.happened import HISTORIES
 from dlsched.ui.scenario.trust import known_trust
 from dlsched.wording.assumptions import Premise, draw_premises
 from dlsched.wording.cautions import Caution, cautions
+from dlsched.wording.clock import clock_of
 from dlsched.wording.formats import count
 from dlsched.workload.import_report import in_seconds, offered_load
 
@@ -93,7 +97,18 @@ def _memo(
         assumptions=[*drawn, *taken_for_granted(scenario, options, today)],
         cautions=find_cautions(),
         sizes=sizes,
+        happened=_happened(scenario, hide_names=wanted.hide_names),
     )
+
+
+def _happened(scenario: Scenario, *, hide_names: bool) -> Happened | None:
+    """Return what happened in the scenario's log: as the page Jobs computed it, else of a small log."""
+    if scenario.generator is not None or not scenario.workload.has_recorded_starts:
+        return None
+    known = HISTORIES.answer_to(spec_of(scenario))
+    if known is not None:
+        return happened_of(known.answer, clock_of(scenario.workload), hide_names=hide_names)
+    return happened_in(scenario, hide_names=hide_names, most_jobs=AT_ONCE)
 
 
 def stored_sensitivity(scenario: Scenario, memo: Memo) -> Sensitivity | None:
