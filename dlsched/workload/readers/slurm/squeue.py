@@ -94,6 +94,7 @@ def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
         floats={"cpus_per_worker": demand.cpus / demand.workers, "mem_gib_per_worker": demand.mem_gib / demand.workers,
                 "limit_s": limit_s, "priority": numbers(columns["priority"]).values, "recorded_start_s": start_s},
         absolute=True,
+        gpu_types_used=from_python(demand.gpu_types_used),
         meta={"time_zone": "UTC", "snapshot": iso_time(now_s) + "Z"},
         assumptions=[
             f"The queue at {iso_time(now_s)} UTC: every job, running or pending, runs until its time limit. Jobs that "
