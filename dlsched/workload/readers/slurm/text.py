@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dlsched.domain.errors import InputError
 from dlsched.workload.readers.canonical import Draft
 from dlsched.workload.readers.convert import bools, strings
 from dlsched.workload.readers.exports import SACCT_COMMAND
@@ -36,7 +35,7 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
     lines = _first_lines(text.data)
     if is_screen_table(lines):
         why = "it is sacct's table for the screen, in which long values are cut off"
-        raise InputError(what, why, f"Export it with -P: {SACCT_COMMAND}")
+        raise NotJobs(what, why, f"Export it with -P: {SACCT_COMMAND}", "Slurm sacct table for the screen")
     layout = layout_of(lines, options.sacct_fields)
     if layout is None:
         why = "it has no header line, and its order of fields is none of those known"
