@@ -50,7 +50,7 @@ def read_gavel(text: TraceText, options: ReadOptions) -> Draft:
         )
         raise NotJobs(f"file {text.name}", why, do, GAVEL_LABEL, needs="throughputs")
     throughput = read_throughputs(options.throughputs, options.throughput_of)
-    table = _table(text)
+    table = _table(text, (7, 10))
     ledger, column = table.ledger(), table.columns
     gpus = number(ledger, column["gpus"], "GPU count")
     steps = number(ledger, column["steps"], "number of steps")
@@ -67,7 +67,7 @@ def read_gavel(text: TraceText, options: ReadOptions) -> Draft:
 
 def read_shockwave(text: TraceText, options: ReadOptions) -> Draft:
     """Return the draft of a Shockwave trace, which gives run times in seconds; batch sizes that change are reported."""
-    table = _table(text)
+    table = _table(text, (12,))
     ledger, column = table.ledger(), table.columns
     gpus = number(ledger, column["gpus"], "GPU count")
     dynamic = np.array([mode in ("accordion", "gns") for mode in texts(strings(column["mode"]))], dtype=bool)
@@ -76,10 +76,10 @@ def read_shockwave(text: TraceText, options: ReadOptions) -> Draft:
     return _draft(ledger, column, gpus, number(ledger, column["duration_s"], "duration"))
 
 
-def _table(text: TraceText) -> Table:
+def _table(text: TraceText, widths: tuple[int, ...]) -> Table:
     width = _width(Head(text.data))
-    if width is None:
-        why = "its lines do not have the 7, 10 or 12 fields, separated by tabs, of a Gavel or Shockwave trace"
+    if width is None or width not in widths:
+        why = f"its lines do not have the {' or '.join(map(str, widths))} fields, separated by tabs, of such a trace"
         raise InputError(f"file {text.name}", why, "Choose another format")
     return read_table(text, without_header(text.data, FIELDS[width], "\t"), FIELDS[width])
 

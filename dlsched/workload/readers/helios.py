@@ -11,6 +11,7 @@ from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import need_columns, read_table, sniff
 
+_common = of_columns("gpu_num", "cpu_num", "node_num", "vc", "queue")
 COLUMNS = (
     "job_id", "user", "vc", "gpu_num", "cpu_num", "node_num", "state", "submit_time", "start_time", "end_time",
     "duration", "queue",
@@ -60,6 +61,11 @@ def read_helios(text: TraceText, options: ReadOptions) -> Draft:
     )  # fmt: skip
 
 
+def _signs(head: Head) -> Signs | None:
+    """A virtual cluster (vc) is what only Helios has; Acme's logs have the other columns too."""
+    return _common(head) if "vc" in head.columns else None
+
+
 def _is_capacity_table(head: Head) -> Signs | None:
     header = [] if head.is_parquet else head.dialect.header
     return Signs(2, 2) if len(header) >= 3 and header[0] == "date" and header[-1] == "total" else None
@@ -68,7 +74,7 @@ def _is_capacity_table(head: Head) -> Signs | None:
 HELIOS = TraceFormat(
     "helios",
     "Helios cluster log",
-    of_columns("gpu_num", "cpu_num", "node_num", "vc", "queue"),
+    _signs,
     read_helios,
     choices=("cancelled",),
     source="github.com/S-Lab-System-Group/HeliosData",

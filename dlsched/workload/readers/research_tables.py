@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow.compute as pc
 
@@ -12,9 +14,11 @@ from dlsched.workload.readers.convert import from_python, numbers, split_gpus, s
 from dlsched.workload.readers.formats import Head, NotJobs, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
-from dlsched.workload.readers.table import Table, read_table, sniff
+from dlsched.workload.readers.table import Table, need_columns, read_table, sniff
 
 COLUMNS = ("job_id", "num_gpu", "submit_time", "start_time", "duration", "model_name", "batch_size", "priority")
+NEEDED = ("job_id", "num_gpu", "submit_time", "duration")
+POLLUX_COLUMNS = ("name", "time", "application", "num_replicas")
 MURI_CLASS = {0.0: "guaranteed", 1.0: "opportunistic"}
 OTHERS = "others"
 """Key of ``run_times`` for every application that has no own one."""
@@ -54,7 +58,7 @@ def read_pollux(text: TraceText, options: ReadOptions) -> Draft:
     wrong = [f"{name}:{seconds:g}" for name, seconds in options.run_times.items() if not seconds > 0]
     if wrong:
         raise InputError(f"run_times, {wrong[0]}", "must be above 0 s", "Correct it")
-    table = read_table(text, sniff(text.data), ("name", "time", "application", "num_replicas"))
+    table = _table(text, POLLUX_COLUMNS, POLLUX_COLUMNS)
     ledger, column = table.ledger("name"), table.columns
     applications = texts(strings(column["application"]))
     default = options.run_times.get(OTHERS, np.nan)
@@ -71,13 +75,10 @@ def read_pollux(text: TraceText, options: ReadOptions) -> Draft:
     )  # fmt: skip
 
 
-def _table(text: TraceText) -> Table:
-    table = read_table(text, sniff(text.data), COLUMNS)
-    missing = {"job_id", "num_gpu", "submit_time", "duration"} - set(table.columns)
-    if missing:
-        why = f"missing columns: {', '.join(sorted(missing))}"
-        raise InputError(f"job table {text.name}", why, "Choose another format")
-    return table
+def _table(text: TraceText, wanted: Sequence[str] = COLUMNS, needed: Sequence[str] = NEEDED) -> Table:
+    dialect = sniff(text.data)
+    need_columns(dialect.header, needed, f"job table {text.name}")
+    return read_table(text, dialect, wanted)
 
 
 def _draft(table: Table, seconds: float) -> Draft:
