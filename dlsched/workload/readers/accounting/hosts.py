@@ -59,11 +59,11 @@ def _slots(text: str) -> int:
 
 def _joined(pairs: Iterable[tuple[str, int]]) -> Hosts:
     cores: dict[str, int] = {}
-    renamed = False
     for host, count in pairs:
-        name = _NOT_IN_NAMES.sub("", host)
-        renamed |= name != host
-        if name:
-            cores[name] = cores.get(name, 0) + count
+        cores[host] = cores.get(host, 0) + count
+    cores.pop("", None)
+    renamed = _NOT_IN_NAMES.search("".join(cores)) is not None
+    if renamed:
+        return _joined((_NOT_IN_NAMES.sub("", host), count) for host, count in cores.items())._replace(renamed=True)
     counts = cores.values()
     return Hosts(",".join(cores), len(cores), sum(counts), len(set(counts)) <= 1, renamed)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
-from dlsched.workload.readers.accounting.pbs_requests import KEYS, Request, request_of
+from dlsched.workload.readers.accounting.pbs_requests import KEYS, Request, kept_requests
 from dlsched.workload.readers.accounting.rows import (
     CUT_OFF,
     NOT_TOLD,
-    REPEATED,
     Gathered,
     Record,
     Remark,
@@ -46,7 +44,7 @@ def read_pbs(text: TraceText, options: ReadOptions) -> Draft:
     are used, so that the date before the record, which is local to the server, plays no part.
     """
     gathered = Gathered()
-    holds = lru_cache(REPEATED)(request_of)
+    holds = kept_requests()
     for line, content in lines_of(text):
         date, _, rest = content.partition(";")
         kind, _, rest = rest.partition(";")
@@ -68,7 +66,7 @@ def read_pbs(text: TraceText, options: ReadOptions) -> Draft:
 def record_of(line: int, job_id: str, fields: Mapping[str, str], holds: Callable[[tuple[str, ...]], Request]) -> Record:
     """Return the record of a finished job with these fields of its E record; ValueError where one cannot be read.
 
-    ``holds`` is ``request_of``, kept for requests that repeat.
+    ``holds`` is what :func:`kept_requests` returns.
     """
     request = holds(tuple(fields.get(key, "") for key in KEYS))
     start_s, end_s, limit_s, remarks = _times(fields)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.readers.accounting.pbs import REMARKS, record_of
-from dlsched.workload.readers.accounting.pbs_requests import request_of
-from dlsched.workload.readers.accounting.rows import CUT_OFF, REPEATED, Gathered, clock_s, draft_of
+from dlsched.workload.readers.accounting.pbs_requests import kept_requests
+from dlsched.workload.readers.accounting.rows import CUT_OFF, Gathered, clock_s, draft_of
 from dlsched.workload.readers.canonical import Draft
 from dlsched.workload.readers.formats import TraceFormat, of_json
 from dlsched.workload.readers.options import ReadOptions
@@ -34,7 +33,7 @@ def read_pbs_json(text: TraceText, options: ReadOptions) -> Draft:
     jobs = json_object(text, EXPORT).get("Jobs")
     if not isinstance(jobs, dict) or not jobs:
         raise InputError(f"file {text.name}", "it has no Jobs", f"{EXPORT}: without -x finished jobs are left out")
-    gathered, holds = Gathered(), lru_cache(REPEATED)(request_of)
+    gathered, holds = Gathered(), kept_requests()
     for number, (job_id, job) in enumerate(jobs.items(), 1):
         if not isinstance(job, dict):
             gathered.set_aside(CUT_OFF, number, job_id)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dlsched.workload.readers.accounting.hosts import Hosts, exec_hosts, whole
-from dlsched.workload.readers.accounting.rows import NOT_TOLD, number
+from dlsched.workload.readers.accounting.rows import NOT_TOLD, REPEATED, number
 
 GPUS = ("ngpus", "gpus", "gpu")
 CORES = ("ncpus", "ppn")
@@ -16,6 +18,7 @@ KEYS = (
     "exec_host", "exec_vnode", "exec_gpus", *(f"Resource_List.{name}" for name in (
         "select", "nodes", "nodect", "neednodes", "ncpus", "mem", "pmem", *GPUS)),
 )  # fmt: skip
+ASKED = ("select", "nodes", "nodect", "neednodes", *GPUS)
 _GIB_PER = {"b": 2.0**-30, "k": 2.0**-20, "m": 2.0**-10, "g": 1.0, "t": 2.0**10, "p": 2.0**20, "": 2.0**-30}
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([kmgtp]?)([bw]?)", re.IGNORECASE | re.ASCII)
 BYTES_PER_WORD = 8
@@ -71,7 +74,12 @@ def size_gib(text: str) -> float:
     return float(size[1]) * _GIB_PER[size[2].lower()] * (BYTES_PER_WORD if size[3].lower() == "w" else 1)
 
 
-def request_of(values: tuple[str, ...]) -> Request:
+def kept_requests() -> Callable[[tuple[str, ...]], Request]:
+    """Return :func:`request_of` for one log: requests that repeat are read once."""
+    return lru_cache(REPEATED)(partial(request_of, chunks_of=lru_cache(REPEATED)(chunks_of)))
+
+
+def request_of(values: tuple[str, ...], chunks_of: Callable[[str], Chunks] = chunks_of) -> Request:
     """Return what a job with these values of KEYS holds; ValueError where a count cannot be read.
 
     What was given stands before what was asked for: cores and nodes come from ``exec_host``, else ``exec_vnode``,
@@ -79,7 +87,7 @@ def request_of(values: tuple[str, ...]) -> Request:
     ``exec_vnode``, ``exec_gpus``; neednodes comes last, as it can be older than the rest.
     """
     given = dict(zip(KEYS, values, strict=True))
-    listed = {name: given[f"Resource_List.{name}"] for name in ("select", "nodes", "nodect", "neednodes", *GPUS)}
+    listed = {name: given[f"Resource_List.{name}"] for name in ASKED}
     nodect = Chunks(whole(listed["nodect"])) if listed["nodect"].isdecimal() else chunks_of(listed["nodect"])
     vnodes, need = chunks_of(given["exec_vnode"]), chunks_of(listed["neednodes"])
     asked = chunks_of(listed["select"]) if listed["select"] else chunks_of(listed["nodes"])
