@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.workload import Floats, Ints
+from dlsched.domain.workload import Floats, Ints, Workload
 
 ROUNDING = 1e-9
 """Shares of a GPU add up to this accuracy, relative to the capacity."""
+CUT_S = 2.0
+"""Readers let jobs that ran at the first complete instant arrive a second early, and run a second at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,19 @@ def queue_over_time(submit_s: Floats, start_s: Floats, end_s: Floats, width: Flo
     wanted = np.zeros(n)
     wanted[places] = _waiting_width(enter, leave, np.asarray(rank), np.asarray(width, float), places, fitting[places])
     return QueueOverTime(at_s, waiting, free, np.minimum(free, wanted), capacity)
+
+
+def held_from_s(jobs: Workload) -> Floats:
+    """Return from when on each job holds its nodes in the record, shape (jobs,): its recorded start; NaN without one.
+
+    Where a reader cut a log to its complete part, jobs that ran at that instant have no recorded start, arrive with the
+    first jobs, and end as soon as what is left of their run time is over: these hold their nodes from their arrival.
+    """
+    if jobs.recorded_start_s is None or jobs.recorded_end_s is None or not len(jobs):
+        return np.full(len(jobs), np.nan) if jobs.recorded_start_s is None else jobs.recorded_start_s
+    runs_out = np.abs(jobs.recorded_end_s - jobs.submit_s - jobs.work) <= CUT_S
+    ran = np.isnan(jobs.recorded_start_s) & runs_out & (jobs.submit_s == jobs.submit_s[0])
+    return np.where(ran, jobs.submit_s, jobs.recorded_start_s)
 
 
 def away_of(cluster: Cluster, capacity: Floats, last_s: float) -> tuple[Floats, Floats, Floats]:

@@ -42,7 +42,7 @@ POLICIES = ("fifo", "sjf")
 TARGET = {"metric": "late_share", "limit": 0.9}
 MADE_UP = ["made-up cluster, not yours", "made-up due dates", "example prices, not yours"]
 TOLD = "SJF is told true run times"
-REPLAYS = "replays the log: typical factor 1.00x, rank correlation 1.00 on the second half (n = 70, FIFO)"
+REPLAYS = "replays the log: typical factor 1.00x, rank correlation 1.00 on the second half (n = 74, FIFO)"
 NODES = {"key": "nodes", "values": [2, 3]}
 
 

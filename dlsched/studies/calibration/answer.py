@@ -28,7 +28,7 @@ from dlsched.studies.calibration.record import (
     Grouping,
     Mask,
     RecordedTimes,
-    judged_jobs,
+    halves,
 )
 
 MOST_GROUPS = 100
@@ -96,7 +96,8 @@ class Calibration(Answer):
 
     ``recorded``: of ``jobs``, those with a recorded start at or after submission. ``judged``: of these, those submitted
     after the record is complete (``complete_from_s``) and the first 5% of them. ``compared``: of these, those that
-    start in every replay; every measure is over them, the same jobs for all policies, in halves split at ``split_s``.
+    start in every replay; every measure is over them, the same jobs for all policies, in halves, the second of which
+    starts at ``split_s``.
     ``unlike_end`` counts compared jobs that ended otherwise than by completing, by recorded status: a replay runs them
     as long as they ran. ``default_by``: the grouping that tells best where the nearest replay is off. ``nearest``: the
     policy with the smallest mean factor over the first half; ``lead``: log factor of the next minus its own, paired by
@@ -166,17 +167,17 @@ def calibrate(
     InputError
         If no judged job starts in every replay.
     """
-    judged = judged_jobs(record)
-    compared = judged & np.logical_and.reduce([np.isfinite(replay.wait_s) for replay in replays])
-    if not compared.any():
+    first, second = halves(record)
+    starts = np.logical_and.reduce([np.isfinite(replay.wait_s) for replay in replays])
+    if not (second & starts).any():
         raise InputError(
             "calibration",
-            f"none of {int(judged.sum()):,} jobs with a recorded start starts under every policy",
+            f"none of {int(second.sum()):,} jobs with a recorded start in the second half of the log starts under "
+            "every policy",
             "Choose other policies, or describe the cluster on which the trace was recorded",
         )
-    split_s = float(np.median(record.submit_s[compared]))
-    second = compared & (record.submit_s >= split_s)
-    learned = compared & ~second if (compared & ~second).any() else compared
+    judged, compared = first | second, (first | second) & starts
+    learned = first & starts if (first & starts).any() else compared
     groups = {by: largest_groups(names[compared]) for by, names in record.groupings.items()}
     off = [np.abs(log_ratio(record.wait_s[learned], replay.wait_s[learned])) for replay in replays]
     mean_factor = [round(float(np.exp(logs.mean())), 9) for logs in off]
@@ -192,12 +193,12 @@ def calibrate(
         judged=int(judged.sum()),
         compared=int(compared.sum()),
         complete_from_s=record.complete_from_s,
-        split_s=split_s,
+        split_s=float(record.submit_s[second].min()),
         unlike_end={
             str(name): int(count) for name, count in zip(status, counts, strict=True) if name not in AS_REPLAYED
         },
         default_by=most_telling(log_ratio(record.wait_s[compared], replays[nearest].wait_s[compared]), groups),
-        replays=tuple(_fit(record, replay, judged, compared, split_s, groups) for replay in replays),
+        replays=tuple(_fit(record, replay, (first, second), compared, groups) for replay in replays),
         nearest=replays[nearest].policy,
         lead=lead,
         idle_wanted=idle_wanted,
@@ -208,16 +209,15 @@ def calibrate(
 def _fit(
     record: RecordedTimes,
     replay: ReplayedTimes,
-    judged: Mask,
+    judged: tuple[Mask, Mask],
     compared: Mask,
-    split_s: float,
     groups: Mapping[Grouping, Texts],
 ) -> PolicyFit:
     """Return a replay against the record over the compared jobs; ``groups`` their names by grouping."""
     recorded, replayed = record.wait_s[compared], replay.wait_s[compared]
     recorded_jct, replayed_jct = record.jct_s[compared], replay.jct_s[compared]
-    is_second = record.submit_s[compared] >= split_s
-    stuck = judged & ~np.isfinite(replay.wait_s)
+    is_second = judged[1][compared]
+    stuck = [int((half & ~np.isfinite(replay.wait_s)).sum()) for half in judged]
 
     def of(rows: Mask, never_start: int = 0) -> Measures | None:
         return measures(recorded[rows], replayed[rows], never_start)
@@ -228,18 +228,18 @@ def _fit(
             name=name, wait=_times(recorded[rows], replayed[rows]), jct=jct, second=of(rows & is_second)
         )
 
-    second = of(is_second, int((stuck & (record.submit_s >= split_s)).sum()))
-    assert second is not None  # no more than half is below the median
+    second = of(is_second, stuck[1])
+    assert second is not None  # as `calibrate` checks
     return PolicyFit(
         policy=replay.policy,
         label=replay.label,
         params=dict(replay.params),
         wait=_times(recorded, replayed),
         jct=_known_times(recorded_jct, replayed_jct),
-        first=of(~is_second, int((stuck & (record.submit_s < split_s)).sum())),
+        first=of(~is_second, stuck[0]),
         second=second,
         bias_s=mean_by_day(replayed - recorded, record.day[compared]),
-        never_start=int(stuck.sum()),
+        never_start=sum(stuck),
         idle_wanted=replay.idle_wanted,
         groups={by: tuple(group(name, names == name) for name in ordered_names(names)) for by, names in groups.items()},
         audit=replay.audit,

@@ -75,9 +75,7 @@ def record_of(jobs: Workload) -> RecordedTimes:
     start_s = jobs.recorded_start_s
     if start_s is None or not jobs.has_recorded_starts:
         why = f"none of {len(jobs):,} jobs has a recorded start at or after its submission: nothing to compare with"
-        raise InputError(
-            "calibration", why, "Load a trace with start times, such as Philly, Helios, openb, SWF or sacct"
-        )
+        raise InputError("calibration", why, "Load a trace with start times, such as Philly, Helios, SWF or sacct")
     end_s = _ends(jobs)
     words = [""] * len(jobs) if jobs.recorded_status is None else jobs.recorded_status.tolist()
     status = np.array([word.strip().lower() for word in words], dtype=object)  # tables of one's own: in any case
@@ -115,13 +113,18 @@ def complete_from_s(jobs: Workload) -> float:
     return float(jobs.submit_s[0]) if most_come_first else first_end_s
 
 
-def judged_jobs(record: RecordedTimes) -> Mask:
-    """Return which jobs are judged: those with a recorded wait, submitted once the record is complete and warmed up."""
+def halves(record: RecordedTimes) -> tuple[Mask, Mask]:
+    """Return the judged jobs of the first and of the second half, shapes (jobs,).
+
+    Judged are jobs with a recorded wait that are submitted once the record is complete. They are split at their median
+    submission; the first 5% of them are the warm-up and belong to neither half.
+    """
     candidates = np.flatnonzero(np.isfinite(record.wait_s) & (record.submit_s >= record.complete_from_s))
     in_order = candidates[np.argsort(record.submit_s[candidates], kind="stable")]
     judged = np.zeros(len(record.wait_s), dtype=bool)
     judged[in_order[int(WARM_UP * len(in_order)) :]] = True
-    return judged
+    is_second = record.submit_s >= (np.median(record.submit_s[in_order]) if len(in_order) else 0.0)
+    return judged & ~is_second, judged & is_second
 
 
 def closed_loop(jobs: Workload) -> ClosedLoop | None:

@@ -16,7 +16,7 @@ from dlsched.domain.workload import Texts
 from dlsched.policies import registry
 from dlsched.store.record import CellStore
 from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate
-from dlsched.studies.calibration.idle import idle_of_record, idle_wanted_share
+from dlsched.studies.calibration.idle import idle_beside_long_waits, idle_of_record, idle_wanted_share
 from dlsched.studies.calibration.record import closed_loop, record_of
 from dlsched.studies.calibration.spec import CalibrationSpec
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
@@ -27,8 +27,8 @@ from dlsched.wording.formats import share
 
 USUAL = ("fifo", "fifo-skip", "easy-backfill", "sjf", "priority")
 """Rules that schedulers of shared clusters are close to; those whose needs are met are replayed when none is named."""
-MOST_IDLE_WANTED = 0.9
-"""Where more of the cluster than this is idle while jobs that fit wait, most jobs are missing from the file; ours."""
+MOST_IDLE = 0.9
+"""Where more of the cluster than this is idle while jobs wait long, most jobs are missing from the file; ours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,19 +92,19 @@ def run_calibration(
     """
     check(spec, scenario)
     jobs = scenario.workload
-    idle = idle_of_record(jobs, scenario.cluster)
-    if idle is not None and idle > MOST_IDLE_WANTED:
+    free = idle_beside_long_waits(jobs, scenario.cluster)
+    if free is not None and free > MOST_IDLE:
         raise InputError(
             "calibration",
-            f"{share(idle)} of the cluster stood idle while recorded jobs that fit waited: the file is a sample of the "
-            "jobs, not the whole log, so that a replay says nothing about waits",
+            f"{share(free)} of the cluster stood idle while recorded jobs waited: the file is a sample of the jobs, "
+            "not the whole log, so that a replay says nothing about waits",
             "Export all jobs of all users, such as sacct -a, or describe the cluster on which they ran",
         )
     tasks = [ReplayTask(scenario, policy, spec.params.get(policy, {}), spec.seed) for policy in spec.policies]
     replays = run_all(tasks, replayed, executor, progress, noun="replay")
     return calibrate(
         record_of(jobs), replays, scenario=spec.scenario, scenario_name=scenario.name, seed=spec.seed,
-        idle_wanted=idle, loop=closed_loop(jobs),
+        idle_wanted=idle_of_record(jobs, scenario.cluster), loop=closed_loop(jobs),
     )  # fmt: skip
 
 

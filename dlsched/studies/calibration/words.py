@@ -150,7 +150,9 @@ def group_words(replay: PolicyFit, by: str) -> str:
         worst = math.ceil(10 * max(off_by(group.wait.ratio) for group in large) - 1e-6) / 10  # never within less
         which = "the only one" if len(large) == 1 else f"all {len(large)} groups"
         return f"by {word}, {which} of {FEWEST_JOBS} jobs or more within {factor(worst)}"
-    first = f"{word} {bad[0].name:.40}" if by != "gpus" else f"jobs of {bad[0].name}"
+    name = f"{bad[0].name:.40}"
+    named = name if name.lower().startswith(word) else f"{word} {name}"
+    first = named if by != "gpus" else f"jobs of {name}"
     off = f"{'are' if by == 'gpus' else 'is'} off by {factor(off_by(bad[0].wait.ratio))}"
     more = f", {len(bad) - 1} more of {len(large)} by over {ROUGH:g}x" if len(bad) > 1 else ""
     return f"{first} {off}{more}: trust {'their' if len(bad) > 1 or by == 'gpus' else 'its'} what-ifs less"

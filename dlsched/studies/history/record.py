@@ -13,6 +13,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import CPU, GPU, Floats, Ints, Texts, Workload
+from dlsched.metrics.idle_and_wanted import held_from_s
 from dlsched.studies.history.answer import OUTCOMES, WITHOUT_SUCCESS
 from dlsched.workload.import_report import in_seconds
 
@@ -79,8 +80,7 @@ def record_of(scenario: Scenario) -> Record:
     started = jobs.recorded_start_s >= jobs.submit_s
     outcome = _outcomes(jobs.recorded_status, len(jobs))
     left_s = np.full(len(jobs), np.nan) if jobs.recorded_end_s is None else jobs.recorded_end_s
-    with np.errstate(invalid="ignore"):
-        ran_before = np.isnan(jobs.recorded_start_s) & (np.abs(left_s - jobs.submit_s - jobs.work) <= ROUNDING_S)
+    ran_before = np.isnan(jobs.recorded_start_s) & np.isfinite(held_from_s(jobs))
     start_s = np.where(started, jobs.recorded_start_s, np.where(ran_before, jobs.submit_s, np.nan))
     ran = started | ran_before
     end_s = np.where(ran, np.where(left_s > start_s, left_s, start_s + jobs.work), left_s)

@@ -38,14 +38,14 @@ def test_a_replay_by_the_rule_of_the_recording_explains_everything(
 ) -> None:
     assert main(["calibrate", file, "--by", "group"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    measured = "typical factor 1.00x, rank correlation 1.00 on the second half (n = 70, FIFO)"
+    measured = "typical factor 1.00x, rank correlation 1.00 on the second half (n = 74, FIFO)"
     assert lines[0].startswith(f"Replays the log: {measured}, the nearest of 4 policies")
     assert lines[0].endswith("; by group, all 2 groups of 20 jobs or more within 1.0x.")
     assert lines[1] == "recorded under fifo: 140 of 150 jobs compared; 10 too early to judge."
     assert lines[2].startswith("While jobs that fit waited, ")
     second, first = [line.split() for line in lines if line.startswith("FIFO  ")]
-    assert second[1:6] == ["second", "70", "1.00x", "1.00x", "1.00"]
-    assert first[1:6] == ["first", "70", "1.00x", "1.00x", "1.00"]
+    assert second[1:6] == ["second", "74", "1.00x", "1.00x", "1.00"]
+    assert first[1:6] == ["first", "66", "1.00x", "1.00x", "1.00"]
     groups = [line for line in lines if line.startswith("vc")]
     assert sorted(line.split()[0] for line in groups) == ["vc1", "vc1", "vc7", "vc7"]
     assert all(line.split("  ")[-1].strip() == "trust" for line in groups[2:])

@@ -12,9 +12,10 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
+from dlsched.metrics.idle_and_wanted import held_from_s
 from dlsched.studies.calibration import read_spec, run_calibration
-from dlsched.studies.calibration.idle import idle_of_record, idle_wanted_share
-from dlsched.studies.calibration.record import closed_loop, complete_from_s, judged_jobs, record_of
+from dlsched.studies.calibration.idle import idle_beside_long_waits, idle_of_record, idle_wanted_share
+from dlsched.studies.calibration.record import closed_loop, complete_from_s, halves, record_of
 from tests.support.known import known
 
 NAN = float("nan")
@@ -43,8 +44,11 @@ def test_a_log_is_complete_from_its_first_end_unless_most_jobs_came_before() -> 
 def test_early_jobs_the_warm_up_and_jobs_without_a_wait_are_not_judged() -> None:
     rows = [(0.0, 0.0, 900.0), (10.0, 10.0, 50.0), *((100.0 + n, 100.0 + n, 2000.0) for n in range(40))]
     rows[-1] = (139.0, NAN, 150.0)
-    judged = judged_jobs(record_of(jobs(rows)))
-    assert np.flatnonzero(~judged).tolist() == [0, 1, 2, 41]  # 5% of 39 is 1
+    first, second = halves(record_of(jobs(rows)))
+    assert np.flatnonzero(~first & ~second).tolist() == [0, 1, 2, 41]  # 5% of 39 is 1
+    # The median submission of the 39 is that of row 21, with the warm-up.
+    assert np.flatnonzero(first).tolist() == list(range(3, 21))
+    assert np.flatnonzero(second).tolist() == list(range(21, 41))
 
 
 def test_users_who_submit_after_their_own_ends() -> None:
@@ -87,3 +91,18 @@ def test_a_sample_of_jobs_is_refused() -> None:
     spec = read_spec({"scenario": scenario.content_hash, "policies": ["fifo"]})
     with pytest.raises(InputError, match=r"100% of the cluster stood idle .* a sample of the jobs.*Export all jobs"):
         run_calibration(spec, scenario)
+
+
+def test_short_waits_on_an_idle_cluster_are_no_sample() -> None:
+    rows = [(1000.0 * n, 1000.0 * n + 30, 1000.0 * n + 40) for n in range(8)]
+    assert idle_beside_long_waits(jobs(rows), two_nodes()) is None
+    rows[4] = (4000.0, 4900.0, 4950.0)
+    assert known(idle_beside_long_waits(jobs(rows), two_nodes())) == 1  # from 4,000 to 4,900 s
+    rows[3] = (3000.0, 3000.0, 4450.0)
+    assert known(idle_beside_long_waits(jobs(rows), two_nodes())) == pytest.approx(1 - 450 / 900 / 8)
+
+
+def test_jobs_that_ran_when_a_cut_log_starts_hold_their_nodes() -> None:
+    rows = [(0.0, NAN, 10.0), (0.0, NAN, 500.0), (1.0, 30.0, 40.0), (5.0, 50.0, 60.0), (90.0, NAN, 95.0)]
+    assert held_from_s(jobs(rows))[[0, 2, 3]].tolist() == [0, 30, 50]
+    assert np.isnan(held_from_s(jobs(rows))[[1, 4]]).all()  # of 10 s of work: it did not run until 500 s
