@@ -31,6 +31,8 @@ def run(options: Namespace) -> int:
     else:
         write_scenario(copy.scenario, options.out)
     print(f"{amount(len(copy.scenario.workload), 'job')} written to {printable(options.out)}.")
+    if suffix in TABLES and not any(one.is_about_default_cluster for one in copy.scenario.assumptions):
+        print("A table holds the jobs alone: write a .json or .toml file to take the cluster along.")
     for text in (replaced_words(copy), *visible_words(copy)):
         print(printable(text))
     return 0

@@ -14,7 +14,7 @@ from dlsched.domain.workload import Floats, Texts
 from dlsched.studies.history.answer import Prices
 from dlsched.studies.history.record import Record
 from dlsched.studies.history.spec import HistorySpec
-from dlsched.wording.formats import listed, price
+from dlsched.wording.formats import amount, listed, price
 from dlsched.workload.fill import EXAMPLE_USD_PER_GPU_H
 
 EXAMPLE_USD_PER_CORE_H = 0.05
@@ -109,11 +109,11 @@ def cluster_words(scenario: Scenario, *, known: bool) -> str:
         return "The cluster of the log is not known: the scenario has a default one."
     told = [one.words for one in scenario.assumptions if one.is_about_cluster and not one.is_about_prices]
     size = _size(scenario.cluster)
-    return f"Capacity: {size}, the cluster of the scenario{''.join(f'; {words}' for words in told)}."
+    return f"Capacity: {size}. {''.join(f'{words}. ' for words in told)}".strip()
 
 
 def _size(cluster: Cluster) -> str:
-    parts = [f"{pool.count:,} x {pool.vm.name}" for pool in cluster.pools if pool.count]
+    parts = [f"{amount(pool.count, 'node')} ({pool.vm.name})" for pool in cluster.pools if pool.count]
     most = 4
     more = f" and {len(parts) - most:,} more node types" if len(parts) > most else ""
     return (", ".join(parts[:most]) or f"up to {cluster.slots:,} rented machines") + more
