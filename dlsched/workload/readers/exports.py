@@ -64,7 +64,7 @@ EXPORTS = (
             "Finished workloads are listed until they are deleted: export before their retention period ends, or join "
             "exports.",
         ),
-        "kubectl get resourceflavors,clusterqueues -o json > queues.json",
+        "kubectl get nodes,resourceflavors -o json > nodes.json",
     ),
 )
 

@@ -19,6 +19,7 @@ from dlsched.workload.readers.source import TraceText
 Object = dict[str, Any]
 LARGEST_OBJECT = 4 << 20
 """Characters; Kubernetes itself stores at most 1.5 MiB an object."""
+MOST_JSON_VALUES = 5_000_000
 LARGEST_YAML = 64 << 20
 MOST_YAML_NODES = 10_000_000
 MOST_NODES_OF_OBJECT = 200_000
@@ -70,6 +71,7 @@ class _Json:
         self.name = text.name
         self.at = 0
         self._line, self._counted = 1, 0
+        self._values = 0
         self.skip()
 
     def skip(self) -> str:
@@ -86,7 +88,10 @@ class _Json:
 
     def value(self) -> Any:
         """Return the value at the position and move behind it."""
-        size = 1 << 16
+        self._values += 1
+        if self._values > MOST_JSON_VALUES:
+            raise self.wrong(f"its lists have more than {MOST_JSON_VALUES:,} values")
+        size = 1 << 12
         while True:
             piece = self.content[self.at : self.at + size]
             is_cut = self.at + size < len(self.content)
@@ -246,3 +251,8 @@ def word(item: Mapping[str, Any], name: str) -> str:
     """Return a plain value as text; nothing for what is missing or nested."""
     value = item.get(name)
     return "" if value is None or isinstance(value, (dict, list)) else str(value)[:500]
+
+
+def is_host(name: Any) -> bool:
+    """Return whether a value can be the name of a node."""
+    return isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,253}", name) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, optional, required
 from dlsched.workload.readers.convert import from_python, split_gpus, timestamps
 from dlsched.workload.readers.formats import NotJobs, Signs, TraceFormat
-from dlsched.workload.readers.kubernetes.objects import Object, looks_like_objects, objects, part, parts, word
+from dlsched.workload.readers.kubernetes.objects import Object, is_host, looks_like_objects, objects, part, parts, word
 from dlsched.workload.readers.kubernetes.quantities import amount, is_gpu
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
@@ -362,17 +361,13 @@ def _nodes(assignment: Object) -> Iterator[str]:
         return
     for one in parts(assignment, "domains"):
         values = one.get("values")
-        if isinstance(values, list) and values and _is_host(values[-1]):
+        if isinstance(values, list) and values and is_host(values[-1]):
             yield values[-1]
     for one in parts(assignment, "slices"):
         value = (parts(one, "valuesPerLevel") or [{}])[-1]
         before, after, roots = word(value, "prefix"), word(value, "suffix"), value.get("roots")
         names = [f"{before}{root}{after}" for root in roots] if isinstance(roots, list) else []
-        yield from filter(_is_host, [*names, word(value, "universalValue")])
-
-
-def _is_host(name: Any) -> bool:
-    return isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,253}", name) is not None
+        yield from filter(is_host, [*names, word(value, "universalValue")])
 
 
 # ---- files without jobs that ran -------------------------------------------------------------------------
@@ -410,7 +405,7 @@ def _no_workloads(name: str, kinds: Mapping[str, int]) -> InputError:
     elif short == {"Node"}:
         why = f"it holds Nodes ({listed}), which are machines, not jobs"
     do = f"Give the Workloads: {EXPORT}"
-    if "ClusterQueue" in short:
+    if short & {"ClusterQueue", "Node"}:
         do += "; this file can be given as the cluster beside them"
     return NotJobs(f"file {name}", why, do, label)
 

@@ -134,7 +134,7 @@ def test_quotas_as_a_cluster():
     described = read_cluster((api + QUEUES.replace("---\n", f"---\n{api}")).encode(), "q")
     assert described.cluster == cluster
     assert "quota, put on nodes of 8 GPUs" in described.words
-    with pytest.raises(InputError, match="describes no cluster"):
+    with pytest.raises(InputError, match="neither nodes nor GPU quotas"):
         read_cluster(f"{api}kind: LocalQueue\n".encode(), "q")
     assert cluster_of_flavors(TraceText(b"kind: LocalQueue\nmetadata: {name: a}\n", "q")) is None
     for quota in ("20Gi", "1.5", "-4", "many"):
