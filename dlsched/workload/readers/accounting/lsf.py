@@ -49,7 +49,7 @@ REMARKS = {
 }  # fmt: skip
 ACCOUNTED = {FINISHED, "JOB_RESIZE", "EVENT_ADRSV_FINISH"}
 _RECORD = re.compile(r'"?([A-Z][A-Z_0-9]{2,30})"? +"?\d{1,3}(?:\.\d{1,6})?"? +\d{9,12} ', re.ASCII)
-_MEMORY = re.compile(r"\brusage\[[^\]]*\bmem=")
+_MEMORY = re.compile(r"\brusage\[[^\[\]]*\bmem=")
 
 
 def read_lsf(text: TraceText, options: ReadOptions) -> Draft:
@@ -59,7 +59,7 @@ def read_lsf(text: TraceText, options: ReadOptions) -> Draft:
     time it was not to start before, are held. ``runLimit`` is the time limit.
     """
     gathered, hosts_of = Gathered(), lru_cache(REPEATED)(counted_hosts)
-    for line, content in lines_of(text):
+    for line, content in lines_of(text, gathered):
         if not content.startswith(('"JOB_FINISH"', "JOB_FINISH")):
             kind = content.split(" ", 1)[0].strip('"')
             gathered.set_aside(f"record {kind}" if _RECORD.match(content) else CUT_OFF, line, content)

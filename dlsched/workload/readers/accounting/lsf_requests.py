@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dlsched.workload.readers.accounting.rows import number
 
 GPU_RESOURCES = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
-_RUSAGE = re.compile(r"\brusage\[([^\]]*)\]")
+_RUSAGE = re.compile(r"\brusage\[([^\[\]]*)\]")
 _TERM = re.compile(r"(?:(\d{1,9})\s*\*\s*)?\{([^{}]*)\}", re.ASCII)
 _NUM = re.compile(r"num=(\d{1,6})(?:/(task|host))?", re.ASCII)
 _MODEL = re.compile(r"gmodel=([\w.+-]+)")

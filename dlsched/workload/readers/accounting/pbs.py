@@ -45,7 +45,7 @@ def read_pbs(text: TraceText, options: ReadOptions) -> Draft:
     """
     gathered = Gathered()
     holds = kept_requests()
-    for line, content in lines_of(text):
+    for line, content in lines_of(text, gathered):
         date, _, rest = content.partition(";")
         kind, _, rest = rest.partition(";")
         job_id, _, rest = rest.partition(";")

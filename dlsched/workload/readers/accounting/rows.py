@@ -19,6 +19,7 @@ from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 
 NOT_TOLD = math.nan
+LONGEST_LINE = 16 << 20
 REPEATED = 1 << 16  # requests and host lists kept while a log is read, as most repeat
 CUT_OFF = "record is cut off or cannot be read"
 Kind = Literal["drop", "repair", "flag", "not modelled"]
@@ -93,12 +94,17 @@ class Gathered:
             examples.append(Example(line, example_text(text)))
 
 
-def lines_of(text: TraceText) -> Iterator[tuple[int, str]]:
-    """Yield (number, line) of the lines that are not blank and no comments, without line ends."""
+def lines_of(text: TraceText, gathered: Gathered) -> Iterator[tuple[int, str]]:
+    """Yield (number, line) of the lines that are not blank and no comments, without line ends.
+
+    Lines that no scheduler writes, of more than 16 MB, are set aside.
+    """
     with io.TextIOWrapper(io.BytesIO(text.data), encoding="utf-8", errors="replace", newline="\n") as file:
         for number, line in enumerate(file, 1):
             stripped = line.rstrip("\r\n")
-            if stripped and stripped[0] != "#" and not stripped.isspace():
+            if len(stripped) > LONGEST_LINE:
+                gathered.set_aside(CUT_OFF, number, stripped)
+            elif stripped and stripped[0] != "#" and not stripped.isspace():
                 yield number, stripped
 
 

@@ -69,7 +69,7 @@ def read_sge(text: TraceText, options: ReadOptions) -> Draft:
     category. Records of the tasks of a parallel job only add their hosts to the record of the job itself.
     """
     gathered, hosts_of, asked_of = Gathered(), _hosts_of_tasks(text), lru_cache(REPEATED)(_asked)
-    for line, content in lines_of(text):
+    for line, content in lines_of(text, gathered):
         fields = content.split(":")
         try:
             category, parallel_task = _category(fields)
@@ -86,7 +86,7 @@ def read_sge(text: TraceText, options: ReadOptions) -> Draft:
 def _hosts_of_tasks(text: TraceText) -> dict[tuple[str, str], list[tuple[float, str]]]:
     """Return by job and array task the (start, host) of each task of a parallel job that has a record of its own."""
     hosts_of = dict[tuple[str, str], list[tuple[float, str]]]()
-    for _, content in lines_of(text):
+    for _, content in lines_of(text, Gathered()):
         fields = content.split(":")
         with suppress(ValueError, IndexError):
             if _category(fields)[1] not in NONE:

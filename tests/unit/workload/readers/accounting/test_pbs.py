@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers.accounting import rows
 from dlsched.workload.readers.accounting.hosts import exec_hosts
 from dlsched.workload.readers.accounting.pbs_requests import chunks_of, size_gib
 
@@ -212,3 +213,9 @@ def test_mutated_logs_raise_only_input_errors(data):
         except InputError:
             continue
         assert trace.report.rows == trace.report.kept + trace.report.dropped
+
+
+def test_a_line_that_no_scheduler_writes_is_set_aside(monkeypatch):
+    monkeypatch.setattr(rows, "LONGEST_LINE", 800)
+    trace = read(TORQUE + "11/14/2023 23:31:05;E;8.head;" + "a " * 500 + "start=1700000000 end=1700000001\n")
+    assert reasons(trace, "dropped")["record is cut off or cannot be read"] == 1
