@@ -80,8 +80,8 @@ def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, so
     chosen = st.selectbox(
         "On which cluster", list(offers), key=f"on-{source}-{first}", index=list(offers).index(first),
         format_func=lambda key: f"{offers[key][0]}: {_size_and_load(made, offers[key][1])}",
-        help=f"Where the file does not tell of its cluster, this is the smallest number of {of_default} nodes that "
-        "fits the largest job at a load of at most 70%. You can change it on the page Cluster.",
+        help=f"If the file says nothing of its cluster, this is the smallest number of {of_default} nodes that fits "
+        "the largest job at a load of at most 70%. You can change it on the page Cluster.",
     )  # fmt: skip
     if chosen == "made":
         if found is not None:

@@ -91,7 +91,7 @@ class ClusterFound:
 
 
 class Node(NamedTuple):
-    """One node; None where a resource is not told. ``partitions`` joined by "|", "" = open to all jobs."""
+    """One node; None if a resource is not told. ``partitions`` joined by "|", "" = open to all jobs."""
 
     name: str
     cores: float | None
