@@ -412,7 +412,8 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
             usd_per_h=number_of(record["usd_per_h"]),
             speed=alike.speed if alike else 1.0,
         )  # fmt: skip
-        return Pool(vm=vm, count=record["nodes"], partition=partition, owned=twin.owned if twin else True)
+        owned, names = (twin.owned, twin.nodes) if twin else (True, "")
+        return Pool(vm=vm, count=record["nodes"], partition=partition, owned=owned, nodes=names)
     except ValidationError as error:
         raise tables.mistake_in(error, where, POOL_COLUMNS, _COLUMN_OF) from error
 

@@ -38,6 +38,7 @@ from dlsched.workload.cluster_from_log.found import FOUND_COLUMNS
 from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds, offered_load
 
 MAX_ROWS = 1000
+MOST_TYPES_AT_ONCE, TYPES_PX = 10, 390
 KINDS = (
     ("dropped", "Dropped"),
     ("repaired", "Repaired"),
@@ -94,7 +95,8 @@ def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, so
 def found_cluster(found: ClusterFound) -> None:
     """Show the node types of a cluster that was read, with where each part comes from."""
     rows = pd.DataFrame(found.rows(), columns=[*FOUND_COLUMNS])
-    st.dataframe(rows, hide_index=True, key="found-cluster", alt="The node types that were read", height="content",
+    st.dataframe(rows, hide_index=True, key="found-cluster", alt="The node types that were read",
+                 height="content" if len(rows) <= MOST_TYPES_AT_ONCE else TYPES_PX,
                  column_config={"Memory": st.column_config.NumberColumn(format="%g GiB")})  # fmt: skip
     st.markdown(f":gray[{safe('. '.join((capital(found.words), *found.notes)), 900)}. Change it on the page Cluster.]")
 

@@ -62,6 +62,12 @@ class ReadOptions(FrozenModel):
         title="Run time",
         description="Philly: first start to last end (with re-queue gaps), or the sum of the attempts.",
     )
+    absent_times: Literal["leave-out", "include"] = Field(
+        "leave-out",
+        title="Absent nodes",
+        description="Times at which a node was idle for 20 min or more while jobs that fit waited: leave them out, or "
+        "include them as maintenance. They describe the log; what-ifs on the same log then know them.",
+    )
     cluster: bytes | None = Field(
         None,
         exclude=True,

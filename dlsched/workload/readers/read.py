@@ -9,6 +9,7 @@ from pathlib import Path
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
 from dlsched.workload.cluster_from_log import ClusterFound
+from dlsched.workload.cluster_from_log.absent import with_absences
 from dlsched.workload.import_report import Report
 from dlsched.workload.readers import detection
 from dlsched.workload.readers.canonical import finish
@@ -82,6 +83,8 @@ def _read(text: TraceText, options: ReadOptions) -> TraceRead:
     cluster = draft.cluster
     if options.cluster is not None:
         cluster = read_cluster(options.cluster, "description of the cluster").completed_by(cluster)
+    if cluster is not None and options.absent_times == "include":
+        cluster = with_absences(cluster, workload)
     return TraceRead(workload, report, cluster, chosen.key, tuple(draft.assumptions))
 
 

@@ -50,7 +50,8 @@ pools = st.builds(
         speed=st.sampled_from([1.0, 2.5]),
     ),
     count=st.integers(1, 9),
-    partition=st.sampled_from(["", "p"]),
+    partition=st.sampled_from(["", "p", "p|q"]),
+    nodes=st.sampled_from(["", "n[1-9]"]),
     owned=st.booleans(),
 )
 causes = st.sampled_from(["maintenance", "fails"])

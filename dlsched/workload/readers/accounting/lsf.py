@@ -174,7 +174,14 @@ def _signs_of_events(head: Head) -> Signs | None:
 
 
 SOURCE = "IBM Spectrum LSF 10.1 Configuration Reference, lsb.acct and lsb.events"
-LSF = TraceFormat("lsf", "LSF accounting (lsb.acct)", _signs, read_lsf, choices=("cancelled", "arrival"), source=SOURCE)
+LSF = TraceFormat(
+    "lsf",
+    "LSF accounting (lsb.acct)",
+    _signs,
+    read_lsf,
+    choices=("cancelled", "arrival", "absent_times"),
+    source=SOURCE,
+)
 LSF_EVENTS = TraceFormat(
     "lsf-events",
     "LSF events (lsb.events)",

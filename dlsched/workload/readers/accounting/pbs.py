@@ -120,6 +120,6 @@ PBS = TraceFormat(
     "PBS or TORQUE accounting log",
     _signs,
     read_pbs,
-    choices=("cancelled", "arrival"),
+    choices=("cancelled", "arrival", "absent_times"),
     source="TORQUE Administrator's Guide, Accounting Records; PBS Professional Administrator's Guide, Accounting",
 )

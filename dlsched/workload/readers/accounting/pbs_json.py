@@ -86,6 +86,6 @@ PBS_JSON = TraceFormat(
     "PBS jobs (qstat JSON)",
     of_json("{", "pbs_version", "Jobs", "job_state", "Resource_List"),
     read_pbs_json,
-    choices=("cancelled", "censored", "arrival"),
+    choices=("cancelled", "censored", "arrival", "absent_times"),
     source="PBS Professional Reference Guide, qstat and Job Attributes",
 )

@@ -181,6 +181,6 @@ SGE = TraceFormat(
     "Grid Engine accounting",
     _signs,
     read_sge,
-    choices=("sge_gpus",),
+    choices=("sge_gpus", "absent_times"),
     source="accounting(5) of Sun and Univa Grid Engine",
 )

@@ -107,6 +107,6 @@ SACCT_JSON = TraceFormat(
     "Slurm sacct --json",
     _signs,
     read_sacct_json,
-    choices=("cancelled", "censored", "arrival"),
+    choices=("cancelled", "censored", "arrival", "absent_times"),
     source="https://slurm.schedmd.com/sacct.html, option --json",
 )

@@ -74,6 +74,6 @@ SACCT = TraceFormat(
     LABEL,
     _signs,
     read_sacct,
-    choices=("cancelled", "censored", "arrival", "sacct_fields"),
+    choices=("cancelled", "censored", "arrival", "absent_times", "sacct_fields"),
     source="https://slurm.schedmd.com/sacct.html",
 )
