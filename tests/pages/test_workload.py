@@ -307,6 +307,29 @@ def test_openb_pods_take_their_node_list_as_cluster(drop):
     assert "of 12 GPUs" in shown(app)
 
 
+def test_a_log_that_names_its_nodes_brings_its_cluster(drop):
+    log = data_path("samples/slurm-sacct.txt").read_bytes()
+    app = drop(log, "sacct.txt")
+    assert not app.exception
+    choice = next(box for box in app.selectbox if box.label == "On which cluster")
+    assert choice.value == "made"
+    assert choice.options[0].startswith("from the log: 12 nodes, 92 GPUs")
+    table = next(frame.value for frame in app.dataframe if "Node type" in frame.value.columns)
+    assert table[["Node type", "Nodes", "Cores", "GPUs", "Partitions"]].to_numpy().tolist() == [
+        ["8 x a100, 64 cores, gpu", 11, 64.0, 8, "gpu"],
+        ["4 x a100, 32 cores, gpu", 1, 32.0, 4, "gpu"],
+    ]
+    assert "cores: most ever held at once" in shown(app)
+    conf = b"ClusterName=lab\nNodeName=gpu[01-16] CPUs=64 RealMemory=524288 Gres=gpu:a100:8\n"
+    conf += b"PartitionName=gpu Nodes=ALL\n"
+    app = app.file_uploader[1].upload("slurm.conf", conf, "text/plain").run()
+    assert (
+        next(box for box in app.selectbox if box.label == "On which cluster")
+        .options[0]
+        .startswith("from slurm.conf: 16 nodes, 128 GPUs")
+    )
+
+
 def test_philly_log_as_json(drop):
     jobs = [
         {

@@ -73,7 +73,7 @@ def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, so
     cluster of a scenario that is being made goes before both.
     """
     is_new = new_scenario.begun(current) is not None
-    words = "the default for these jobs" if found is None else f"from {safe(found.source, 80)}"
+    words = "the default for these jobs" if found is None else f"from {found.source}"
     offers = {"made": (words, made.cluster)}
     offers["current"] = ("the new one" if is_new else f"keep that of “{current.name}”", current.cluster)
     first = "current" if is_new else "made"

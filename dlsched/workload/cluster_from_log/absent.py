@@ -139,6 +139,6 @@ def _waited_for(waits: tuple[Floats, Floats], first_s: Floats, last_s: Floats) -
 
     def until(at_s: Floats) -> Floats:
         place = np.maximum(np.searchsorted(from_s, at_s, side="right") - 1, 0)
-        return before[place] + np.clip(at_s - from_s[place], 0.0, (to_s - from_s)[place])
+        return np.asarray(before[place] + np.clip(at_s - from_s[place], 0.0, (to_s - from_s)[place]))
 
     return np.asarray(until(last_s) - until(first_s) >= WAITED * (last_s - first_s))

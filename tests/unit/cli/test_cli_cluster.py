@@ -1,0 +1,52 @@
+"""The cluster of a log and of ``--cluster FILE`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dlsched.cli.main import main
+
+SACCT = "data/samples/slurm-sacct.txt"
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> str:
+    path = tmp_path / "slurm.conf"
+    path.write_text("ClusterName=lab\nNodeName=gpu[01-16] CPUs=64 RealMemory=524288 Gres=gpu:a100:8\n")
+    return str(path)
+
+
+def test_import_shows_the_node_types_of_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "--check", SACCT]) == 0
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines()]
+    place = lines.index(["Node", "type", "Nodes", "Cores", "Memory", "GPUs", "Partitions", "Source"])
+    assert lines[place + 1][-8:] == ["11", "64", "512", "GiB", "8", "gpu", "the", "log"]
+    assert "Cluster: from the log (nodes: those that jobs ran on; cores: most ever held at once" in out
+
+
+def test_import_in_json_says_where_each_part_comes_from(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "--check", "--json", "--cluster", conf, SACCT]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    found = answer["cluster_found"]
+    assert found["source"] == "slurm.conf"
+    assert found["origin"]["GPUs"] == "Gres"
+    assert found["origin"]["partitions"] == "of the jobs that ran there in the log"
+    assert [(kind["nodes"], kind["gpus"], kind["partitions"]) for kind in found["node_types"]] == [
+        (12, 8, "gpu"), (4, 8, ""),
+    ]  # fmt: skip
+    assert sum(pool["count"] for pool in answer["cluster"]["pools"]) == 16
+
+
+def test_simulate_runs_on_the_described_cluster(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", SACCT, "--policy", "fifo-skip", "--cluster", conf, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["audit"] == []
+
+
+def test_a_description_that_is_none_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "n.txt").write_text("a,b\n1,2\n")
+    assert main(["import", "--check", SACCT, "--cluster", str(tmp_path / "n.txt")]) == 2
+    assert "it describes no cluster that is known" in capsys.readouterr().err
