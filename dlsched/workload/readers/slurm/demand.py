@@ -14,6 +14,8 @@ from dlsched.workload.readers.convert import bools, numbers, split_gpus, strings
 from dlsched.workload.readers.slurm.tables import Columns
 from dlsched.workload.readers.slurm.tres import req_mem_mib, tres_columns
 
+MEM_0 = r"(?:^|,)mem=0[KMGTP]?(?:,|$)"
+
 
 @dataclass(frozen=True)
 class Demand:
@@ -41,6 +43,9 @@ def demand_of(ledger: Ledger, columns: Columns) -> Demand:
     cpus = _first_positive(given.cpus, _count(ledger, columns, "ncpus"), _count(ledger, columns, "alloccpus"),
                            asked.cpus, _count(ledger, columns, "reqcpus"))  # fmt: skip
     mem_mib = _first_positive(given.mem_mib, asked.mem_mib, req_mem_mib(columns["reqmem"], cpus, nodes))
+    all_memory = bools(pc.match_substring_regex(strings(columns["alloctres"]), MEM_0)) & (mem_mib == 0)
+    rule = "Counted as no memory: how much its nodes have is not in the log"
+    ledger.not_modelled(all_memory, "holds all memory of its nodes (mem=0)", rule, columns["alloctres"])
     workers, per_worker = split_gpus(gpus)
     types = np.where(asked.gpu_types != "", asked.gpu_types, asked_gres.gpu_types)
     ledger.flag((given.gpu_types != "") & (types == ""), "GPU type allocated but not requested",

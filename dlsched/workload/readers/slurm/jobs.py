@@ -119,7 +119,12 @@ def _jobs_of_steps(ledger: Ledger, ids: Any, what: str) -> tuple[Any, bool]:
     if not (step & ledger.alive).any():
         return ids, False
     if not step[ledger.alive].all():
-        ledger.drop(step, "job step", "Dropped: the job's own row has the total time", ids, unreadable=False)
+        own = set(texts(ids)[~step & ledger.alive])
+        told = step.copy()
+        told[step] = [name.partition(".")[0] in own for name in texts(ids)[step]]
+        ledger.drop(told, "job step", "Dropped: the job's own row has the total time", ids, unreadable=False)
+        rule = "Dropped: the file has no row of the whole job; export it with -X"
+        ledger.drop(step, "job step without its job", rule, ids, unreadable=False)
         return ids, False
     parts = [name.partition(".") for name in texts(ids)]
     jobs = np.array([job for job, _, _ in parts], dtype=object)

@@ -100,7 +100,9 @@ def run_s(ledger: Ledger, raw: Any, clock: Any, start_s: Floats, end_s: Floats) 
     bad = (counted.bad | written.bad) & np.isnan(values)
     ledger.drop(bad, "elapsed time cannot be read", "Dropped: must be seconds or [DD-[HH:]]MM:SS", clock)
     span_s = end_s - start_s
-    changed: Bools = np.abs(np.abs(span_s - values) - HOUR_S) <= 1
+    off_s = np.abs(span_s - values)
+    changed: Bools = np.abs(off_s - HOUR_S) <= 1
     rule = "The elapsed time is used, not end − start; the recorded end stays as written"
     ledger.flag(changed, "clock changed by 1 h while the job ran", rule, span_s - values)
+    ledger.flag((off_s > 1) & ~changed, "elapsed time is not end − start", rule, span_s - values)
     return np.where(np.isnan(values), span_s, values)

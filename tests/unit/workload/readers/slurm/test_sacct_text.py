@@ -230,6 +230,12 @@ def test_eligible_and_requeue():
     assert list(read(sacct(*lines), arrival="submit").workload.submit_s) == [0, 60]
 
 
+def test_steps_whose_job_is_not_in_the_file_are_counted_apart():
+    trace = read(sacct(entry("1"), entry("1.0"), entry("2.batch"), entry("3_1.extern"), entry("3_1")))
+    assert list(trace.workload.job_id) == ["1", "3_1"]
+    assert reasons(trace, "dropped") == {"job step": 2, "job step without its job": 1}
+
+
 @pytest.mark.parametrize("first", ["extern", "batch"])
 def test_steps_alone_become_jobs(first):
     steps = [entry(f"{job}.{step}", asked="", elapsed="90" if step == first else "7")
@@ -259,6 +265,18 @@ def test_clock_change_running_and_limits():
     assert reasons(trace, "repaired") == {"running job without elapsed time": 1, "time limit not recorded": 1}
     assert column(trace, "limit_s") == {"1": 7200, "2": 365 * 86400, "3": 365 * 86400}
     assert read(sacct(*lines), censored="drop").report.kept == 2
+
+
+def test_memory_of_whole_nodes_and_suspended_time_are_counted():
+    lines = [
+        entry("1", asked="cpu=8,mem=0", given="cpu=8,gres/gpu=8,mem=0,node=1"),
+        entry("2", asked="", given="cpu=8,mem=0", end=T + "9:00", elapsed="60"),
+        entry("3", asked="cpu=8,mem=8G", given="cpu=8,mem=0"),
+    ]
+    trace = read(sacct(*lines))
+    assert reasons(trace, "not modelled") == {"holds all memory of its nodes (mem=0)": 2}
+    assert reasons(trace, "flagged")["elapsed time is not end − start"] == 1
+    assert column(trace, "mem_gib_per_worker") == {"1": 0, "2": 0, "3": 8}
 
 
 def test_never_started_without_node_names():
