@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from dlsched.workload.readers.accounting.hosts import Hosts, counted_hosts, whole
-from dlsched.workload.readers.accounting.lsf_requests import gpus_of
+from dlsched.workload.readers.accounting.lsf_requests import cores_per_slot, gpus_of
 from dlsched.workload.readers.accounting.rows import (
     CUT_OFF,
     REPEATED,
@@ -55,8 +55,8 @@ _MEMORY = re.compile(r"\brusage\[[^\[\]]*\bmem=")
 def read_lsf(text: TraceText, options: ReadOptions) -> Draft:
     """Return the draft of ``lsb.acct``: its JOB_FINISH records, of LSF 6 to 10.1.
 
-    Cores are the slots of the execution hosts. Seconds in which a job was not eligible (LSF 10.1), or waited for the
-    time it was not to start before, are held. ``runLimit`` is the time limit.
+    Cores are the slots of the execution hosts, times the cores bound to each (affinity). Seconds in which a job was
+    not eligible (LSF 10.1), or waited for the time it was not to start before, are held. ``runLimit`` is the limit.
     """
     gathered, hosts_of = Gathered(), lru_cache(REPEATED)(counted_hosts)
     for line, content in lines_of(text, gathered):
@@ -94,6 +94,7 @@ def _record(line: int, fields: Sequence[str], hosts: Hosts, rest: Sequence[str])
     elif fields[DEPENDS]:
         remarks.append("depends")
     gpu = gpus_of(requirement or fields[REQUIREMENT], option, max(1, hosts.nodes), max(1, whole(fields[TASKS])))
+    cores = float(hosts.cores * cores_per_slot(requirement))
     if not hosts.even and not gpu.gpus:
         remarks.append("uneven")
     if _MEMORY.search(requirement):
@@ -103,7 +104,7 @@ def _record(line: int, fields: Sequence[str], hosts: Hosts, rest: Sequence[str])
         fields[USER], rest[PROJECT], fields[QUEUE], rest[APPLICATION] if len(rest) > APPLICATION else "",
         _status(int(rest[0]), rest[EXIT_INFO] if len(rest) > EXIT_INFO else ""), gpu.gpu_types, hosts.names,
         asked_s, asked_s + held_s, start_s, end_s, limit_s,
-        gpu.gpus, max(1, hosts.nodes), float(hosts.cores), remarks=(*gpu.remarks, *remarks),
+        gpu.gpus, max(1, hosts.nodes), cores, remarks=(*gpu.remarks, *remarks),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ GPU_RESOURCES = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared
 _RUSAGE = re.compile(r"\brusage\[([^\[\]]*)\]")
 _TERM = re.compile(r"(?:(\d{1,9})\s*\*\s*)?\{([^{}]*)\}", re.ASCII)
 _NUM = re.compile(r"num=(\d{1,6})(?:/(task|host))?", re.ASCII)
+_CORES = re.compile(r"\baffinity\[\s*core\((\d{1,4})[^()]*\)(?:\s*\*\s*(\d{1,4}))?", re.ASCII)
 _MODEL = re.compile(r"gmodel=([\w.+-]+)")
 
 
@@ -53,6 +54,12 @@ def gpus_of(requirement: str, option: str, hosts: int, tasks: int) -> GpuRequest
     total = count.gpus * {"host": hosts, "task": tasks}.get(count.per, 1)
     types = "|".join(sorted(set(_MODEL.findall(f"{requirement}:{option}"))))
     return GpuRequest(total, types, ("gpus-per-job",) if total and not count.per and hosts > 1 else ())
+
+
+def cores_per_slot(requirement: str) -> int:
+    """Return the cores that ``affinity[core(4)*2]`` binds to each task; 1 without it."""
+    found = _CORES.search(requirement)
+    return max(1, int(found[1]) * int(found[2] or 1)) if found else 1
 
 
 def _of_option(option: str) -> _Count | None:

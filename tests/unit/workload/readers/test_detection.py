@@ -62,6 +62,28 @@ status:
   - {type: Admitted, status: "True", lastTransitionTime: "2025-02-03T08:10:00Z"}
   - {type: Finished, status: "True", reason: Succeeded, lastTransitionTime: "2025-02-03T09:10:00Z"}
 """
+PBS = (
+    "11/14/2023 23:20:00;Q;1.head;queue=batch\n11/14/2023 23:30:05;E;1.head;user=ann queue=batch ctime=1700000000 "
+    "start=1700000100 exec_host=n1/0-7 Resource_List.nodes=1:ppn=8:gpus=2 end=1700000700 Exit_status=0\n"
+)
+SGE = (
+    "# Version: 8.1.9\nall.q:n1:staff:ann:train:1:sge:0:1700000000:1700000100:1700000700:0:0:600:" + "0:" * 17
+    + "NONE:none:smp:4:0:1:1:0:-l gpu=1,h_rt=3600 -pe smp 4:0:NONE:1:0:0\n"
+)  # fmt: skip
+LSF = (
+    '"JOB_FINISH" "7.0" 1700000700 1 501 33554434 4 1700000000 0 0 1700000100 "ann" "gpu" "rusage[ngpus_physical=2]" '
+    '"" "" "login" "/home" "" "" "" "1.2" '
+    '0 1 "4*n1" 64 60.0 "a ""b""" "run, now" ' + "0 " * 19 + '"" "deep" 0 4 "" "" 0\n'
+)  # fmt: skip
+BATSIM = json.dumps({
+    "nb_res": 4, "jobs": [{"id": "1", "subtime": 0, "res": 2, "profile": "p", "walltime": 9}],
+    "profiles": {"p": {"type": "delay", "delay": 5}},
+})  # fmt: skip
+BATSIM_CSV = (
+    "jobID,submission_time,requested_number_of_processors,requested_time,success,starting_time,execution_time,"
+    "finish_time,waiting_time,turnaround_time,stretch,consumed_energy,allocated_processors\n"
+    "1,0,2,9,1,1,5,6,1,6,1.2,-1,0-1\n"
+)
 GENERIC = "id,arrival,gpus,runtime,owner\n1,0,4,90,ann\n2,3,1,10,ben\n"
 FORMATS = {
     "native": NATIVE,
@@ -70,6 +92,11 @@ FORMATS = {
     "openb": OPENB,
     "swf": SWF,
     "sacct": SACCT,
+    "pbs": PBS,
+    "lsf": LSF,
+    "sge": SGE,
+    "batsim": BATSIM,
+    "batsim-csv": BATSIM_CSV,
     "csv": GENERIC,
     "acme": ACME,
     "alibaba-spot": SPOT,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.readers.accounting.hosts import counted_hosts
-from dlsched.workload.readers.accounting.lsf_requests import gpus_of
+from dlsched.workload.readers.accounting.lsf_requests import cores_per_slot, gpus_of
 from dlsched.workload.readers.formats import NotJobs
 
 T0 = 1_700_000_000  # 2023-11-14 22:13:20 UTC
@@ -171,6 +171,13 @@ def test_usage_by_host_of_five_fields():
     trace = read(finish(1, version="9.1", usage=(5, 5), limit=90, effective="rusage[ngpus_physical=1/host]"))
     assert trace.workload.limit_s.tolist() == [90]
     assert trace.workload.gpus.tolist() == [2]
+
+
+def test_cores_bound_to_a_task():
+    assert cores_per_slot("rusage[mem=1] affinity[core(4,same=socket)*2:cpubind=core]") == 8
+    assert cores_per_slot("affinity[thread(2)]") == cores_per_slot("span[hosts=1]") == 1
+    trace = read(finish(1, effective="rusage[ngpus_physical=1/host] affinity[core(4)]"))
+    assert (trace.workload.workers @ trace.workload.cpus_per_worker) == 32
 
 
 def test_hosts():
