@@ -37,6 +37,7 @@ from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, caveats_of, plain_caveats
+from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import amount, capital
 
 LEAST, MOST = 2, 6
@@ -80,7 +81,8 @@ class Compared:
     def comparison(self) -> Comparison:
         """The comparison of what did not fail."""
         runs = [(name, [draw.metrics or {} for draw in draws]) for name, draws in self.draws.items()]
-        return compare(runs, runs[0][0], basis=self.basis, rents=self.scenario.cluster.free_slots)
+        rents, counted = self.scenario.cluster.free_slots, counted_of(self.scenario)
+        return compare(runs, runs[0][0], basis=self.basis, rents=rents, counted=counted)
 
 
 def run(options: Namespace) -> int:

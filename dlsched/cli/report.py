@@ -21,6 +21,7 @@ from dlsched.studies.code_version import code_version
 from dlsched.studies.design import changed, in_full
 from dlsched.studies.simulation import simulate
 from dlsched.wording.caveats import mind_line, plain_caveats
+from dlsched.wording.counted import counted_of
 
 
 def run(options: Namespace) -> int:
@@ -79,6 +80,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         assumptions=taken_for_granted(scenario, compared, date.today()),
         cautions=memo_cautions(scenario, compared, common),
         happened=happened_in(scenario, hide_names=options.hide_names),
+        counted=counted_of(scenario),
     )
 
 

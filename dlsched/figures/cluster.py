@@ -22,7 +22,7 @@ from dlsched.figures.base import (
 from dlsched.figures.lines import add_area
 from dlsched.figures.palette import Theme
 from dlsched.wording.clock import DAYS, Clock
-from dlsched.wording.formats import count, number, share
+from dlsched.wording.formats import capital, count, number, share
 
 HEIGHT = 270
 CAUSES = {
@@ -82,7 +82,7 @@ def demand(
     )
     over = share(float((wanted > level).mean()))
     title = f"Demand exceeds capacity {over} of the time"
-    framed(figure, theme, title=title, x=axis, y=f"{unit} requested", height=HEIGHT)
+    framed(figure, theme, title=title, x=axis, y=f"{capital(unit)} requested", height=HEIGHT)
     reference_line(figure, theme, y=level, text=f"{count(level)} {unit} in the cluster", limit=True)
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
     peak = number(float(wanted.max()))

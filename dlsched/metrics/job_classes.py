@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.domain.workload import Floats
+from dlsched.wording.counted import COUNTED, GPUS, Counted
 from dlsched.wording.formats import duration, number
 
 Grouping = Literal["user", "group", "job_class", "size_class", "length_class"]
@@ -52,12 +53,34 @@ def alone_s(jobs: pd.DataFrame) -> Floats:
     return np.round(known_s, 3)
 
 
-def size_classes(gpus: Floats) -> tuple[Names, list[str]]:
-    """Return the class of each job by GPUs asked for, and the classes there are, smallest first; shape (jobs,)."""
-    labels = list(SIZE_LABELS)
-    if ((gpus > 0) & (gpus < 1)).any():
-        labels[1] = "1 GPU or less"
-    return _classes(gpus, SIZE_EDGES, labels, _gpus_words, 1.0)
+def sized_by(tables: Iterable[pd.DataFrame]) -> Counted:
+    """Return the resource that classes of size are of: GPUs, or cores or memory where no job of any table has GPUs."""
+    shown = list(tables)
+    found = (of for of in COUNTED.values() if any(np.nansum(sizes_of(table, of)) > 0 for table in shown))
+    return next(found, GPUS)
+
+
+def sizes_of(jobs: pd.DataFrame, counted: Counted) -> Floats:
+    """Return what each job of a jobs table requests of a resource; NaN throughout where the table lacks it.
+
+    Where a column ``counted`` says that ``gpus`` are cores, the job has no GPUs.
+    """
+    sizes = floats_of(jobs, counted.column)
+    if counted == GPUS and "counted" in jobs:
+        return np.where(jobs["counted"] == GPUS.index, sizes, 0.0)
+    return sizes
+
+
+def size_classes(sizes: Floats, counted: Counted = GPUS) -> tuple[Names, list[str]]:
+    """Return the class of each job by what it asks for, and the classes there are, smallest first; shape (jobs,)."""
+    labels = [counted.say(label) for label in SIZE_LABELS]
+    if ((sizes > 0) & (sizes < 1)).any():
+        labels[1] = counted.say("1 GPU or less")
+
+    def words(low: float, high: float) -> str:
+        return counted.amount(low) if low == high else f"{number(low)}–{number(high)} {counted.many}"
+
+    return _classes(sizes, SIZE_EDGES, labels, words, 1.0)
 
 
 def length_classes(alone_s: Floats) -> tuple[Names, list[str]]:
@@ -99,12 +122,6 @@ def _classes(
     # Two quarters whose limits read alike are one class.
     order = list(dict.fromkeys(named[at] for at in used))
     return of_job, order if there.all() else [*order, NO_TIME]
-
-
-def _gpus_words(low: float, high: float) -> str:
-    if low == high:
-        return f"{number(low)} GPU" + ("" if low == 1 else "s")
-    return f"{number(low)}–{number(high)} GPUs"
 
 
 def _time_words(low_s: float, high_s: float) -> str:

@@ -34,11 +34,14 @@ from dlsched.metrics.job_classes import (
     floats_of,
     length_classes,
     size_classes,
+    sized_by,
+    sizes_of,
 )
 from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.compare import judge
 from dlsched.metrics.stats.intervals import SAME_NUMBER, Interval, mean_interval, ratio_draws
 from dlsched.metrics.stats.statements import Verdict
+from dlsched.wording.counted import Counted
 from dlsched.wording.settings import within_sentence
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -182,8 +185,9 @@ def winners(
     """
     kind = _known_quantity(quantity)
     limit = kind.noticed[0] if noticed is None else noticed
-    frame = _joined(pairs, by, quantity)
-    labels, order = _labels(frame["of"], by)
+    counted = sized_by(table for pair in pairs for table in pair)
+    frame = _joined(pairs, by, quantity, counted)
+    labels, order = _labels(frame["of"], by, counted)
     code: Ints = np.asarray(pd.Categorical(labels, categories=list(order)).codes, dtype=np.int64)
     small = np.flatnonzero(np.bincount(code, minlength=len(order)) < LEAST_GROUP * len(pairs)).tolist()
     folded = small if len(small) > 1 else []
@@ -214,13 +218,13 @@ def _known_quantity(quantity: str) -> Quantity:
 # ---- jobs side by side ---------------------------------------------------------------------------------
 
 
-def _joined(pairs: Sequence[Tables], by: Grouping, quantity: str) -> dict[str, NDArray[Any]]:
+def _joined(pairs: Sequence[Tables], by: Grouping, quantity: str, counted: Counted) -> dict[str, NDArray[Any]]:
     """Return draw, before, after and what the grouping is made of, over the jobs of all draws."""
     if not pairs:
         raise InputError("winners and losers", "need a future of both runs, got none", "Run both with the same futures")
     if by not in NOUNS:
         raise InputError(f"grouping {by!r:.80}", "is not a grouping of jobs", names_hint(by, NOUNS))
-    parts = [_one_draw(before, after, by, quantity) for before, after in pairs]
+    parts = [_one_draw(before, after, by, quantity, counted) for before, after in pairs]
     sizes = [len(part["of"]) for part in parts]
     if not sum(sizes):
         raise InputError("winners and losers", "need a job, both runs have none", "Choose runs with jobs")
@@ -228,13 +232,15 @@ def _joined(pairs: Sequence[Tables], by: Grouping, quantity: str) -> dict[str, N
     return joined | {"draw": np.repeat(np.arange(len(parts)), sizes)}
 
 
-def _one_draw(before: pd.DataFrame, after: pd.DataFrame, by: Grouping, quantity: str) -> dict[str, NDArray[Any]]:
+def _one_draw(
+    before: pd.DataFrame, after: pd.DataFrame, by: Grouping, quantity: str, counted: Counted
+) -> dict[str, NDArray[Any]]:
     ids = [np.asarray(table["job_id"], dtype=object) for table in (before, after)]
     for each in ids:
         if len(set(each.tolist())) < len(each):
             raise InputError("jobs table", "has an id twice, so jobs cannot be matched", "Give each job its own id")
     base, other = (
-        pd.DataFrame({"value": floats_of(table, quantity), "of": _grouped_by(table, by)}, index=each)
+        pd.DataFrame({"value": floats_of(table, quantity), "of": _grouped_by(table, by, counted)}, index=each)
         for table, each in zip((before, after), ids, strict=True)
     )
     if not np.array_equal(ids[0], ids[1]):
@@ -244,10 +250,10 @@ def _one_draw(before: pd.DataFrame, after: pd.DataFrame, by: Grouping, quantity:
     return {"before": base["value"].to_numpy(float), "after": other["value"].to_numpy(float), "of": of.to_numpy()}
 
 
-def _grouped_by(table: pd.DataFrame, by: Grouping) -> NDArray[Any]:
-    """Return GPUs, the run time alone (seconds, NaN unknown) or the name ("" where none is given) of each job."""
+def _grouped_by(table: pd.DataFrame, by: Grouping, counted: Counted) -> NDArray[Any]:
+    """Return GPUs (cores), the run time alone (s, NaN unknown) or the name ("" where none is given) of each job."""
     if by == "size_class":
-        return floats_of(table, "gpus")
+        return sizes_of(table, counted)
     if by == "length_class":
         return alone_s(table)
     if by not in table:
@@ -255,10 +261,10 @@ def _grouped_by(table: pd.DataFrame, by: Grouping) -> NDArray[Any]:
     return table[by].fillna("").astype(str).to_numpy(dtype=object)
 
 
-def _labels(of: NDArray[Any], by: Grouping) -> tuple[Names, list[str]]:
+def _labels(of: NDArray[Any], by: Grouping, counted: Counted) -> tuple[Names, list[str]]:
     """Return the group of each job, and the groups in the order in which they are listed."""
     if by == "size_class":
-        return size_classes(of.astype(float))
+        return size_classes(of.astype(float), counted)
     if by == "length_class":
         return length_classes(of.astype(float))
     named = np.where(of == "", NO_NAME, of).astype(object)

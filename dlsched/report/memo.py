@@ -32,6 +32,7 @@ from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
 from dlsched.wording.certainty import range_note, range_words
+from dlsched.wording.counted import GPUS, Counted
 from dlsched.wording.formats import MISSING, amount, capital, count, listed
 from dlsched.wording.settings import within_sentence
 
@@ -89,6 +90,7 @@ class Memo:
     made_on: date
     sizes: Frontier | None = None
     happened: Happened | None = None
+    counted: Counted = GPUS
 
     def __post_init__(self) -> None:
         found = contradictions(claims_of(self))
@@ -201,6 +203,7 @@ def build(
     cautions: Sequence[Caution] = (),
     sizes: Frontier | None = None,
     happened: Happened | None = None,
+    counted: Counted = GPUS,
 ) -> Memo:
     """Return the memo of options, the first of which is the baseline.
 
@@ -222,6 +225,8 @@ def build(
         A search for a size of the baseline's scenario.
     happened
         What the recorded log of the scenario says.
+    counted
+        The resource that counts for the scenario of the baseline.
 
     Raises
     ------
@@ -238,7 +243,7 @@ def build(
     target = "" if sizes is None or not sizes.option or sizes.service.key in COSTS else sizes.service.key
     drawn = [(option.name, option.draws) for option in options]
     keys = COMPARED if target in ("", *COMPARED) else (*COMPARED, target)
-    comparison = compare(drawn, options[0].name, basis=basis, rents=rents, keys=keys)
+    comparison = compare(drawn, options[0].name, basis=basis, rents=rents, keys=keys, counted=counted)
     cost = cost_key(comparison) or cost_keys(rents=rents)[0]
     service = target if target and comparison.row(target) else service_key(comparison)
     choice = Choice(comparison, tuple(options), service, cost)
@@ -273,6 +278,7 @@ def build(
         made_on,
         sizes,
         happened,
+        counted,
     )
 
 

@@ -15,7 +15,7 @@ import xlsxwriter
 
 from dlsched.domain.units import HOUR_S
 from dlsched.figures.palette import LIGHT
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI, KPIS, kpi_of
 from dlsched.metrics.stats.compare import Cell, Row
 from dlsched.metrics.winner_words import ordered
 from dlsched.metrics.winners import QUANTITIES, Group
@@ -343,7 +343,7 @@ def _assumptions(sheet: _Sheet, _book: Any, memo: Memo) -> None:
 def _numbers(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     """Write every metric of every future."""
     keys = [key for key in KPIS if any(draw.get(key) is not None for option in memo.options for draw in option.draws)]
-    kpis = [KPIS[key] for key in keys]
+    kpis = [kpi_of(key, memo.counted) for key in keys]
     sheet.add(["Option", "Future", *(titled(kpi.label, kpi.kind) for kpi in kpis)], style="head")
     formats = ["", "#,##0", *(UNITS[kpi.kind].number_format for kpi in kpis)]
     for option in memo.options:

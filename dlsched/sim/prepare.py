@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth, realise
-from dlsched.domain.workload import Ints, Workload, gpu_type_names
+from dlsched.domain.workload import CPU, Ints, Workload, gpu_type_names
 from dlsched.placement import can_ever_fit, largest_width
 
 
@@ -129,14 +129,19 @@ def _narrowed(jobs: Workload, width: Ints, *, law: str) -> Workload:
 
 def _refusal(scenario: Scenario, rows: Ints) -> InputError:
     jobs, cluster = scenario.workload, scenario.cluster
-    widest = rows[int(np.argmax(jobs.gpus[rows]))]
+    of_cores = not jobs.gpus[rows].any() and scenario.counted == CPU
+    asked, word = (jobs.requested[:, CPU], "cores") if of_cores else (jobs.gpus, "GPUs")
+    widest = rows[int(np.argmax(asked[rows]))]
     size = f"{cluster.num_nodes} {'slots' if cluster.free_slots else 'nodes'}"
-    if cluster.num_gpus:
+    if of_cores and not cluster.free_slots:
+        size += f" with {cluster.nodes.capacity[:, CPU].sum():,.0f} cores in total"
+    elif cluster.num_gpus:
         size += f" with {cluster.num_gpus:,} GPUs in total"
     number = f"{len(rows)} job{'s' if len(rows) > 1 else ''}"
     return InputError(
         f"{number} of {len(jobs)}",
-        f"can never fit the cluster ({size}); the largest is {jobs.job_id[widest]!r} with {jobs.gpus[widest]:g} GPUs "
+        f"can never fit the cluster ({size}); the largest is {jobs.job_id[widest]!r} with {asked[widest]:g} {word} "
         f"in {jobs.workers[widest]} workers",
-        "Set the option oversize to drop (leave them out) or cap (reduce their GPU count), or enlarge the cluster",
+        "Set the option oversize to drop (leave them out) or cap (reduce their "
+        f"{'size' if of_cores else 'GPU count'}), or enlarge the cluster",
     )

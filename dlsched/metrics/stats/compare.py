@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI, kpi_of
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.stats.statements import SAME_SHARE, Change, Estimate, Verdict, change_of, value_of
@@ -24,6 +24,7 @@ from dlsched.wording.certainty import (
     percent_words,
     value_words,
 )
+from dlsched.wording.counted import GPUS, Counted
 from dlsched.wording.formats import MISSING, Number, count, show_delta
 
 Numbers = Mapping[str, Number]
@@ -127,6 +128,7 @@ def compare(
     basis: Basis,
     rents: bool = False,
     keys: Sequence[str] = COMPARED,
+    counted: Counted = GPUS,
 ) -> Comparison:
     """Return the comparison of runs on the same workload.
 
@@ -143,6 +145,8 @@ def compare(
         Whether the policies rent the machines.
     keys
         Metrics to compare, in this order; those no run has are left out.
+    counted
+        The resource that counts for the scenario, in which metrics of use are told.
 
     Raises
     ------
@@ -152,7 +156,7 @@ def compare(
     futures = {name: [given] if isinstance(given, Mapping) else list(given) for name, given in runs}
     _check(runs, baseline, {name: len(each) for name, each in futures.items()})
     there = []
-    for kpi in (KPIS[key] for key in keys):
+    for kpi in (kpi_of(key, counted) for key in keys):
         values = {name: _values(each, kpi.key) for name, each in futures.items()}
         best = _best(kpi, values, basis)
         cells = tuple(_cell(kpi, name, values, baseline, best, basis) for name in futures)

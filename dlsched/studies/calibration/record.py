@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.units import DAY_S
-from dlsched.domain.workload import Floats, Texts, Workload
+from dlsched.domain.workload import CPU, GPU, Floats, Texts, Workload
+from dlsched.wording.counted import COUNTED, GPUS, Counted
 
 NAMELESS = "(no name)"
 NOT_ENDED = frozenset({"running", "pending", "suspended"})
@@ -90,7 +91,7 @@ def record_of(jobs: Workload) -> RecordedTimes:
         jct_s=np.where(ended, end_s - jobs.submit_s, np.nan),
         status=status,
         day=np.floor(jobs.submit_s / DAY_S).astype(np.int64),
-        groupings={**named, "gpus": gpu_classes(jobs.gpus)},
+        groupings={**named, "gpus": size_classes(jobs)},
         complete_from_s=complete_from_s(jobs),
     )
 
@@ -155,9 +156,16 @@ def closed_loop(jobs: Workload) -> ClosedLoop | None:
     )
 
 
-def gpu_classes(gpus: Floats) -> Texts:
-    """Return the class of each job by the GPUs of the whole job."""
+def size_classes(jobs: Workload) -> Texts:
+    """Return the class of each job by its GPUs; by its cores where no job asks for a GPU."""
+    of_cores = not jobs.gpus.any() and jobs.requested[:, CPU].any()
+    counted = COUNTED[CPU if of_cores else GPU]
+    return gpu_classes(jobs.requested[:, counted.index], counted)
+
+
+def gpu_classes(size: Floats, counted: Counted = GPUS) -> Texts:
+    """Return the class of each job by the GPUs of the whole job, or by what else is counted, shape (jobs,)."""
     names = ("no GPU", "part of a GPU", "1 GPU", "2 to 4 GPUs", "5 to 8 GPUs", "9 to 16 GPUs", "over 16 GPUs")
-    place = np.select([gpus <= 0, gpus < 1, gpus <= 1, gpus <= 4, gpus <= 8, gpus <= 16], [0, 1, 2, 3, 4, 5], 6)
-    classes: Texts = np.array(names, dtype=object)[place]
+    place = np.select([size <= 0, size < 1, size <= 1, size <= 4, size <= 8, size <= 16], [0, 1, 2, 3, 4, 5], 6)
+    classes: Texts = np.array([counted.say(name) for name in names], dtype=object)[place]
     return classes

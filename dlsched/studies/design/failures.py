@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.domain.cluster import Absence, Cluster
+from dlsched.domain.counted import counted_capacity
 from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario
@@ -97,15 +98,16 @@ def failure_times(seed: int, node: int, mean_s: float, begin_s: float, end_s: fl
 def window_s(scenario: Scenario) -> tuple[float, float]:
     """Return from when to when failures matter: from the first submission until the jobs are surely well done.
 
-    That is the last submission, all work at a time on all GPUs, and the longest job, and half as much again for what
-    failures cost; or the horizon.
+    That is the last submission, all work at a time on all GPUs (cores), and the longest job, and half as much again for
+    what failures cost; or the horizon.
     """
     jobs = scenario.workload
     if not len(jobs):
         return 0.0, 0.0
     run_s, first_s = in_seconds(scenario).work, float(jobs.submit_s[0])
-    gpus = scenario.cluster.num_gpus or scenario.cluster.num_nodes
-    busy_s = float((run_s * np.maximum(jobs.gpus, 1)).sum()) / gpus + float(run_s.max())
+    cluster, asked = scenario.cluster, jobs.requested[:, scenario.counted]
+    units = 0.0 if cluster.free_slots else counted_capacity(cluster, scenario.counted)[cluster.nodes.vm].sum()
+    busy_s = float((run_s * np.maximum(asked, 1)).sum()) / (units or cluster.num_nodes) + float(run_s.max())
     end_s = float(jobs.submit_s[-1]) + 1.5 * busy_s
     return first_s, min(end_s, scenario.options.horizon_s or end_s)
 

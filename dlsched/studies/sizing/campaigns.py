@@ -7,6 +7,7 @@ import numpy as np
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S
+from dlsched.domain.workload import GPU
 from dlsched.workload.import_report import in_seconds
 
 BURST_DAYS = 1.4
@@ -17,11 +18,15 @@ Of traces of 28 days with 20 users it tells over 95% of those with campaigns, an
 
 
 class Campaign(FrozenModel):
-    """What one user submitted on one day, the most of all: a ``share`` of all GPU-hours of a trace of ``days`` days."""
+    """What one user submitted on one day, the most of all: a ``share`` of all GPU-hours of a trace of ``days`` days.
+
+    ``counted``: index in RESOURCES of what the hours are of.
+    """
 
     user: str
     share: float
     days: int
+    counted: int = GPU
 
     @property
     def is_burst(self) -> bool:
@@ -34,13 +39,13 @@ def campaign_of(scenario: Scenario) -> Campaign | None:
     jobs = in_seconds(scenario)
     if jobs.user is None or scenario.generator is not None:
         return None
-    asked_gpu_s = jobs.gpus * jobs.work
+    asked_s = jobs.requested[:, scenario.counted] * jobs.work
     users, of_user = np.unique(np.asarray(jobs.user), return_inverse=True)
     day = (jobs.submit_s // DAY_S).astype(np.int64)
     days, of_day = np.unique(day, return_inverse=True)
-    by_user_day = np.bincount(of_user * len(days) + of_day, weights=asked_gpu_s)
-    total, top = float(asked_gpu_s.sum()), int(by_user_day.argmax())
+    by_user_day = np.bincount(of_user * len(days) + of_day, weights=asked_s)
+    total, top = float(asked_s.sum()), int(by_user_day.argmax())
     if total <= 0 or len(users) < 2:
         return None
     share = float(by_user_day[top]) / total
-    return Campaign(user=str(users[top // len(days)]), share=share, days=jobs.days)
+    return Campaign(user=str(users[top // len(days)]), share=share, days=jobs.days, counted=scenario.counted)

@@ -38,6 +38,7 @@ from dlsched.wording.assumptions import Premise, draw_premises, exact_premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
 from dlsched.wording.caveats import Caveat, caveats_of
 from dlsched.wording.certainty import EXACT, EXACT_WHY, count_words, months_words, value_words
+from dlsched.wording.counted import COUNTED
 from dlsched.wording.formats import (
     MISSING,
     amount,
@@ -407,7 +408,8 @@ def burst_words(sizing: Sizing) -> str:
     if one is None or not one.is_burst or sizing.rule.basis.kind == "drawn":
         return ""
     days = f"as much as all users on {one.share * one.days:.1f} average days"
-    many = f"One user submitted {share(one.share)} of all GPU-hours on a single day, {days}."
+    hours = COUNTED[one.counted].say("GPU-hours")
+    many = f"One user submitted {share(one.share)} of all {hours} on a single day, {days}."
     return f"{many} With bursts like this, no margin on top of a size was safe in our tests."
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dlsched.domain.model import Answer, FrozenModel
+from dlsched.domain.workload import GPU
 from dlsched.metrics.findings import headline_rows
 from dlsched.metrics.money import COSTS, cost_key
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.metrics.winners import Winners
 from dlsched.studies.design.variants import Futures
+from dlsched.wording.counted import COUNTED
 
 TODAY, NOTHING, CHANGED = "today", "doing nothing", "the change"
 """Names of the sides in a comparison."""
@@ -66,7 +68,7 @@ class WhatIf(Answer):
 
     ``free_slots``: the policy rents the machines. ``winners``: which groups gain and which lose, by each grouping of
     jobs; none if nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
-    answer.
+    answer. ``counted``: index in RESOURCES of what counts for the scenario.
     """
 
     scenario: str
@@ -81,6 +83,7 @@ class WhatIf(Answer):
     free_slots: bool
     winners: tuple[Winners, ...] = ()
     run_cpu_s: float = 0.0
+    counted: int = GPU
 
     @property
     def exact(self) -> bool:
@@ -121,7 +124,8 @@ class WhatIf(Answer):
 def comparison_of(answer: WhatIf) -> Comparison:
     """Return all metrics of both sides with their differences, paired by future."""
     sides = [(TODAY, answer.before.metrics), (CHANGED, answer.changed.metrics)]
-    return compare(sides, TODAY, basis=answer.basis, rents=answer.free_slots)
+    counted = COUNTED[answer.counted]
+    return compare(sides, TODAY, basis=answer.basis, rents=answer.free_slots, counted=counted)
 
 
 def service_rows(comparison: Comparison) -> list[Row]:

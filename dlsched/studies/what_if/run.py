@@ -101,6 +101,7 @@ def run_what_if(
         free_slots=scenario.cluster.free_slots,
         winners=_winners(list(zip(before, option, strict=True)), exact=plan.basis.kind != "drawn"),
         run_cpu_s=_run_cpu_s(nothing, option),
+        counted=scenario.counted,
     )
 
 

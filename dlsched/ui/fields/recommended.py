@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find, unmet_needs
-from dlsched.wording.formats import amount, number
+from dlsched.wording.counted import counted_of
+from dlsched.wording.formats import number
 
 MOST = 5
 
@@ -58,11 +59,11 @@ def books_slots(scenario: Scenario) -> bool:
 
 def _everyday(scenario: Scenario) -> list[Recommended]:
     """Return what suits jobs of a fixed size, or with a scaling law, on any machines."""
-    jobs = scenario.workload
-    least, most = (float(jobs.gpus.min()), float(jobs.gpus.max())) if len(jobs) else (1.0, 1.0)
+    asked, counted = scenario.workload.requested[:, scenario.counted], counted_of(scenario)
+    least, most = (float(asked.min()), float(asked.max())) if len(asked) else (1.0, 1.0)
     found = [Recommended("fifo", "First come, first served: the baseline that the others are compared with.")]
     if least < most:
-        sizes = f"{number(least)} to {amount(most, 'GPU')}"
+        sizes = f"{number(least)} to {counted.amount(most)}"
         found.append(
             Recommended("easy-backfill", f"Jobs ask for {sizes}: small ones fill gaps while a large one waits.")
         )

@@ -18,6 +18,7 @@ from dlsched.studies.design import Variant
 from dlsched.studies.futures_numbers import FuturesNumbers
 from dlsched.ui.frame import futures_numbers, loaders, session
 from dlsched.wording.assumptions import is_random
+from dlsched.wording.counted import GPUS, Counted, counted_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,14 @@ class Series:
 class SeriesNumbers:
     """Numbers of series by label, in the futures that all have, future 0 first.
 
-    ``futures``: what is known and what is missing; None if there are only the runs themselves.
+    ``futures``: what is known and what is missing; None if there are only the runs themselves. ``counted``: the
+    resource in which use is told.
     """
 
     metrics: Mapping[str, list[Metrics]]
     basis: Basis
     futures: FuturesNumbers | None = None
+    counted: Counted = GPUS
 
     @property
     def count(self) -> int:
@@ -72,7 +75,7 @@ class SeriesNumbers:
 
     def comparison(self, baseline: str) -> Comparison:
         """Return the comparison with one of them, future by future."""
-        return compare([*self.metrics.items()], baseline, basis=self.basis)
+        return compare([*self.metrics.items()], baseline, basis=self.basis, counted=self.counted)
 
 
 def series_of(runs: pd.DataFrame) -> list[Series]:
@@ -152,10 +155,10 @@ def numbers_of(chosen: Sequence[Series]) -> SeriesNumbers:
         found = futures_numbers.futures_numbers(choices)
         if 0 in found.places:
             metrics = {series.label: found.metrics(place) for place, series in enumerate(chosen)}
-            return SeriesNumbers(metrics, found.plan.basis, found)
+            return SeriesNumbers(metrics, found.plan.basis, found, counted_of(scenarios[0]))
     seeds = shared_seeds(chosen)
     metrics = {series.label: [loaders.metrics(series.run_of(seed)) for seed in seeds] for series in chosen}
-    return SeriesNumbers(metrics, basis_of_series(chosen, len(seeds)))
+    return SeriesNumbers(metrics, basis_of_series(chosen, len(seeds)), counted=counted_of(scenarios[0]))
 
 
 def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], Comparison]:
@@ -167,7 +170,9 @@ def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], 
         counts.append(common)
         for label, values in of_draw.items():
             metrics[label].append(values)
-    return counts, compare(list(metrics.items()), baseline.label, basis=basis_of_series(chosen, len(counts)))
+    counted = counted_of(loaders.scenario_of(baseline.run_ids[0]))
+    basis = basis_of_series(chosen, len(counts))
+    return counts, compare(list(metrics.items()), baseline.label, basis=basis, counted=counted)
 
 
 def basis_of_series(chosen: Sequence[Series], futures: int) -> Basis:

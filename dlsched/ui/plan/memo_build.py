@@ -46,6 +46,7 @@ from dlsched.ui.scenario.trust import known_trust
 from dlsched.wording.assumptions import Premise, draw_premises
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.clock import clock_of
+from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import count
 from dlsched.workload.import_report import in_seconds, offered_load
 
@@ -98,6 +99,7 @@ def _memo(
         cautions=find_cautions(),
         sizes=sizes,
         happened=_happened(scenario, hide_names=wanted.hide_names),
+        counted=counted_of(scenario),
     )
 
 

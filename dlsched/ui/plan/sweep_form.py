@@ -26,6 +26,7 @@ from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.sweep_runs import SWEEPS, Ready
 from dlsched.ui.study_page import Asked, fold
+from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import about_seconds, amount, listed
 
 METRICS = (
@@ -276,7 +277,9 @@ def _gain(scenario: Scenario, key: str, policies: list[str]) -> str:
     )  # fmt: skip
     if chosen and scenario.speed.kind == "rigid":
         st.markdown(
-            ":gray[Every job has a fixed number of GPUs here: policies can only choose which job starts when. For "
-            "elastic training, put the jobs on whole nodes or open the sample of it, on the page Jobs.]"
+            counted_of(scenario).say(
+                ":gray[Every job has a fixed number of GPUs here: policies can only choose which job starts when. For "
+                "elastic training, put the jobs on whole nodes or open the sample of it, on the page Jobs.]"
+            )
         )
     return str(chosen)

@@ -24,6 +24,7 @@ from dlsched.ui.frame import charts, loaders
 from dlsched.ui.frame.runs_of import Series, SeriesNumbers, shared_seeds
 from dlsched.ui.frame.text import safe
 from dlsched.ui.results import winners as winners_view
+from dlsched.wording.counted import counted_of, room_words
 from dlsched.wording.formats import amount, capital
 
 FOREST = (
@@ -163,7 +164,7 @@ def who_wins(shown: Compared) -> None:
     winners_view.show_winners(answer, "wins", hide_names=hide)
     metrics = [(loaders.metrics(before), loaders.metrics(after)) for before, after in runs]
     winners_view.show_fairness(fairness_change(pairs, metrics, names=names, exact=exact))
-    winners_view.show_how()
+    winners_view.show_how(shown.numbers.counted)
 
 
 def settings_that_differ(shown: Compared) -> None:
@@ -174,7 +175,8 @@ def settings_that_differ(shown: Compared) -> None:
         settings[series.label] = {
             "policy": series.label, "parameter": info.params, "option": scenario.options.model_dump(mode="json"),
             "speed": scenario.speed.model_dump(mode="json"), "cluster": {"nodes": scenario.cluster.num_nodes,
-            "GPUs": scenario.cluster.num_gpus, "$/h": scenario.cluster.usd_per_h}, "runs in full": len(series.seeds),
+            "size": room_words(scenario.cluster, counted_of(scenario)), "$/h": scenario.cluster.usd_per_h},
+            "runs in full": len(series.seeds),
             "code version": info.code_version,
         }  # fmt: skip
     rows = pd.DataFrame(what_differs(settings)).rename(columns={"setting": "Setting"})

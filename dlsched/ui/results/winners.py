@@ -19,6 +19,7 @@ from dlsched.metrics.winners import QUANTITIES, Winners
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.certainty import interval_note
+from dlsched.wording.counted import Counted
 from dlsched.wording.formats import MISSING, amount, show
 
 COLOURS = {"better": "blue", "worse": "orange"}
@@ -112,12 +113,12 @@ def show_fairness(fairness: Fairness) -> None:
         st.markdown(f":gray[{interval_note(Basis(kind='drawn', futures=fairness.draws - 1), fairness.draws)}.]")
 
 
-def show_how() -> None:
+def show_how(counted: Counted) -> None:
     """Show what every number means."""
     with st.expander("How it is counted", key="winners-how"):
         for what, text in HOW.items():
-            st.markdown(f"**{what}.** {text}")
-        for kpi in MEASURES.values():
+            st.markdown(f"**{what}.** {counted.say(text)}")
+        for kpi in (measure.of(counted) for measure in MEASURES.values()):
             st.markdown(dollars(f"**{kpi.label}.** {kpi.tooltip}"))
         st.markdown(
             "Sources: Jain, Chiu and Hawe, A quantitative measure of fairness, 1984; finish-time fairness as in "

@@ -18,6 +18,7 @@ from dlsched.ui.scenario import drawn
 from dlsched.ui.scenario.fill import OFFERS
 from dlsched.ui.simulate.policy_cards import needs_words, tick
 from dlsched.ui.simulate.policy_choice import chosen
+from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import amount, listed
 from dlsched.workload import fill
 
@@ -59,8 +60,10 @@ def content(scenario: Scenario) -> None:
             st.subheader(title, anchor=False)
         if specs and group == "elastic" and scenario.speed.kind == "rigid":
             st.markdown(
-                ":orange[Every job has a fixed number of GPUs here, so these policies only choose the order. Choose a "
-                "scaling law in the rules of the simulation.]"
+                counted_of(scenario).say(
+                    ":orange[Every job has a fixed number of GPUs here, so these policies only choose the order. "
+                    "Choose a scaling law in the rules of the simulation.]"
+                )
             )
         for spec in specs:
             box, words = st.columns([2, 7], vertical_alignment="top", gap="small")

@@ -7,15 +7,22 @@ import pytest
 
 import dlsched
 from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.workload import Workload
+from dlsched.domain.workload import CPU, GPU, Workload
+from dlsched.metrics.blockers import _longest
+from dlsched.metrics.job_classes import size_classes, sized_by, sizes_of
 from dlsched.metrics.run_facts import RunFacts
+from dlsched.metrics.stats.basis import EXACT_BASIS
+from dlsched.metrics.stats.compare import compare
 from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_of, segments_of, series_of
 from dlsched.sim.audit import check_metrics
+from dlsched.wording.counted import COUNTED, GPUS
 from tests.support.logs import Ran, facts_inputs
 from tests.support.tables import jobs_table, nodes_table
 
+CORES = COUNTED[CPU]
 CPU_NODE = VmType(name="cpu", gpus=0, cpus=12, mem_gib=64, usd_per_h=3600.0)  # $1/s
 GPU_NODE = VmType(name="gpu", gpus=8, cpus=32, mem_gib=512, usd_per_h=36_000.0)
 
@@ -91,3 +98,29 @@ def test_runs_of_cpu_and_mixed_clusters_pass_their_audit(policy: str):
         assert run.audit() == []
         assert run.metrics["completed"] == len(shown)
         assert isinstance(run.jobs, pd.DataFrame)
+
+
+def test_a_comparison_tells_use_in_what_counts():
+    runs = [(name, {"allocation_ratio": 0.5, "usd_per_useful_gpu_h": 0.05}) for name in ("A", "B")]
+    rows = compare(runs, "A", basis=EXACT_BASIS, keys=("allocation_ratio", "usd_per_useful_gpu_h"), counted=CORES).rows
+    assert [row.kpi.label for row in rows] == ["Cores allocated", "Cost per useful core-hour"]
+    assert rows[1].of("A").text == "$0.05/core-h"
+
+
+def test_classes_of_size_are_of_cores_where_no_job_has_gpus():
+    cores = pd.DataFrame({"gpus": [0.0, 0.0, 0.0], "cpus": [1.0, 6.0, 48.0], "mem_gib": [0.0, 0.0, 0.0]})
+    assert sized_by([cores]) == CORES
+    assert size_classes(sizes_of(cores, CORES), CORES)[0].tolist() == ["1 core", "5–8 cores", "more than 16 cores"]
+    told = cores.assign(gpus=cores["cpus"], counted=CPU)  # as the pages tell a cluster of cores
+    assert sized_by([told]) == CORES
+    mixed = pd.DataFrame({"gpus": [4.0, 6.0], "cpus": [8.0, 6.0], "counted": [GPU, CPU]})
+    assert sized_by([mixed]) == GPUS
+    assert sizes_of(mixed, GPUS).tolist() == [4.0, 0.0]
+
+
+def test_blockers_and_a_refusal_name_cores():
+    table = pd.DataFrame({"job_id": ["a", "b"], "row": [0, 1], "gpus": [12.0, 1.0], "counted": [CPU, CPU]})
+    assert _longest(pd.Series({0: 5.0, 1: 2.0}), table).words == "jobs a (12 cores) and b (1 core)"
+    wide = Scenario(jobs([0.0, 0.0], [4.0, 16.0], [8.0, 8.0]), cluster(CPU_NODE))
+    with pytest.raises(InputError, match=r"1 nodes with 12 cores in total\); the largest is 'j1' with 16 cores"):
+        dlsched.simulate(wide, "fifo")

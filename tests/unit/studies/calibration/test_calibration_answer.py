@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.domain.workload import Floats
+from dlsched.domain.workload import Floats, Workload
 from dlsched.studies.calibration import words
 from dlsched.studies.calibration.answer import (
     MOST_GROUPS,
@@ -21,7 +21,7 @@ from dlsched.studies.calibration.answer import (
     calibrate,
 )
 from dlsched.studies.calibration.measures import explained_share
-from dlsched.studies.calibration.record import RecordedTimes, gpu_classes, has_same_record, record_of
+from dlsched.studies.calibration.record import RecordedTimes, gpu_classes, has_same_record, record_of, size_classes
 from dlsched.studies.calibration.tables import measure_rows, policy_rows, rows_of
 from tests.support.calibrations import HAND, jobs_of, replay
 from tests.support.known import known
@@ -203,6 +203,13 @@ def test_classes_of_gpus() -> None:
         "no GPU", "part of a GPU", "1 GPU", "2 to 4 GPUs", "2 to 4 GPUs", "5 to 8 GPUs", "5 to 8 GPUs",
         "9 to 16 GPUs", "over 16 GPUs",
     ]  # fmt: skip
+
+
+def test_classes_of_cores_where_no_job_has_gpus() -> None:
+    columns = {"job_id": ["a", "b"], "submit_s": [0.0, 0.0], "work": [1.0, 1.0], "cpus_per_worker": [1.0, 12.0]}
+    cores = Workload.from_columns(columns | {"gpus_per_worker": [0.0, 0.0]})
+    assert size_classes(cores).tolist() == ["1 core", "9 to 16 cores"]
+    assert size_classes(Workload.from_columns(columns)).tolist() == ["1 GPU", "1 GPU"]
 
 
 def test_the_answer_goes_through_plain_data_and_the_chip_says_the_share() -> None:
