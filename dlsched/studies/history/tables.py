@@ -137,8 +137,9 @@ def month_edges(first_s: float, last_s: float, clock: Clock) -> tuple[Floats, tu
 
 def by_month(record: Record, edges: Floats, usd: Floats | None) -> dict[str, Floats]:
     """Return the hours and cost of each month: a job that runs over its end counts in both, by its time in each."""
-    found = {name: np.zeros(len(edges) - 1) for name in amounts(record, usd)}
     rows = np.flatnonzero(record.ran)
+    whole = {name: amount[rows] for name, amount in amounts(record, usd).items()}
+    found = {name: np.zeros(len(edges) - 1) for name in whole}
     start_s, end_s = record.start_s[rows], record.end_s[rows]
     first = np.clip(np.searchsorted(edges, start_s, side="right") - 1, 0, len(edges) - 2)
     last = np.clip(np.searchsorted(edges, end_s, side="left") - 1, first, len(edges) - 2)
@@ -148,6 +149,6 @@ def by_month(record: Record, edges: Floats, usd: Floats | None) -> dict[str, Flo
         month = (first + ahead)[reach]
         inside_s = np.minimum(end_s[reach], edges[month + 1]) - np.maximum(start_s[reach], edges[month])
         part = np.where(first[reach] == last[reach], 1.0, inside_s / HOUR_S / whole_h[reach])
-        for name, amount in amounts(record, usd).items():
-            found[name] += np.bincount(month, amount[rows[reach]] * part, minlength=len(edges) - 1)
+        for name, amount in whole.items():
+            found[name] += np.bincount(month, amount[reach] * part, minlength=len(edges) - 1)
     return found

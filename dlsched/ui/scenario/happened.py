@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -42,7 +42,7 @@ from dlsched.wording.clock import clock_of
 
 HISTORIES = Answers(STUDY, prefix="happened")
 WORK = HISTORIES.work
-MOST_ROWS = 1000
+MOST_ROWS, IN_FULL = 1000, 20
 
 
 def part(scenario: Scenario) -> dict[str, DeltaGenerator]:
@@ -140,5 +140,6 @@ def _table(rows: Sequence[Mapping[str, Any]], key: str, alt: str) -> None:
     shown = frame if len(frame) <= MOST_ROWS else pd.concat([frame.head(MOST_ROWS - 5), frame.tail(5)])
     kinds = {title_of(str(name)): kind_of(str(name)) for name in frame if is_numeric_dtype(frame[name])}
     named = in_words(shown.rename(columns=lambda name: title_of(str(name))), kinds)
-    st.dataframe(named, hide_index=True, key=f"{key}-table", alt=alt, placeholder="–")
+    height: Literal["content", "auto"] = "content" if len(shown) <= IN_FULL else "auto"
+    st.dataframe(named, hide_index=True, key=f"{key}-table", alt=alt, placeholder="–", height=height)
     charts.csv_button(frame, key, "Download all rows")

@@ -337,6 +337,40 @@ def test_it_is_the_count_at_every_tick(rows: list[tuple[Any, ...]], away: tuple[
     assert found.idle_steps == notable
 
 
+ODD = st.one_of(st.just(NAN), st.floats(0, 1e15), st.sampled_from([0.0, 1.0, 3600.0, 1e-9]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    rows=st.lists(st.tuples(ODD, ODD, ODD, ODD), min_size=1, max_size=6),
+    zero=st.sampled_from(["", "1970-01-01T00:00:00", "9999-12-31T23:59:59", "2026-03-01T00:00:00+05:00", "no date"]),
+    rented=st.booleans(),
+)
+def test_odd_times_end_in_an_answer_or_a_clear_message(rows: list[tuple[float, ...]], zero: str, rented: bool) -> None:
+    columns: dict[str, Any] = {
+        "job_id": [f"j{i}" for i in range(len(rows))],
+        "submit_s": [0.0 if row[0] != row[0] else row[0] for row in rows],
+        "work": [1.0 if row[1] != row[1] or row[1] <= 0 else row[1] for row in rows],
+        "recorded_start_s": [row[2] for row in rows], "recorded_end_s": [row[3] for row in rows],
+        "user": ["\x00<b>"] * len(rows),
+    }  # fmt: skip
+    cluster = two_nodes()
+    if rented:
+        cluster = Cluster(slots=3, catalogue=(VmType(name="vm", gpus=1),))
+    scenario = Scenario(Workload.from_columns(columns, {"time_zero": zero} if zero else {}), cluster)
+    try:
+        found = answered(scenario)
+    except InputError:
+        return
+    assert History.from_plain(found.to_plain()) == found  # finite numbers only
+    clock = clock_of(scenario.workload)
+    assert sentence(found)
+    assert notes_of(found, clock)
+    outlier_words(found, clock)
+    for by in found.groups:
+        assert charge_rows(found, by)
+
+
 def test_a_million_jobs_take_seconds() -> None:
     import time
 
