@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from dlsched.domain.assumptions import Assumption
-from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.cluster import LONGEST_NODES, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import partition_names
 from dlsched.workload.hostlist import compress, expand, in_order
@@ -136,11 +136,12 @@ def named(names: Iterable[str]) -> str:
 
 
 def _host_list(names: list[str]) -> str:
-    """Return names as a host list, "" where one cannot be in it: PBS calls a part of a host node1[0]."""
+    """Return names as a host list; "" if it is too long, or one cannot be in it: PBS calls a part of a host n1[0]."""
     try:
-        return compress(names)
+        listed = compress(names)
     except InputError:
         return ""
+    return listed if len(listed) <= LONGEST_NODES else ""
 
 
 def _names(kinds: list[Node]) -> list[str]:
@@ -151,12 +152,12 @@ def _names(kinds: list[Node]) -> list[str]:
     for kind, name in zip(kinds, short, strict=True):
         mem = f", {kind.mem_gib:g} GiB" if often[name] > 1 and kind.mem_gib else ""
         names.append(name[: LONGEST_VM_NAME - 30] + mem)
-    again = Counter(names)
-    seen: Counter[str] = Counter()
+    again, taken, last = Counter(names), set(names), Counter[str]()
     for place, name in enumerate(names):
-        if again[name] > 1:
-            seen[name] += 1
-            names[place] = f"{name}, type {seen[name]}"
+        while again[name] > 1 and names[place] in taken:
+            last[name] += 1
+            names[place] = f"{name}, type {last[name]}"
+        taken.add(names[place])
     return names
 
 

@@ -21,11 +21,16 @@ from dlsched.workload.cluster_from_log.found import (
 )
 from dlsched.workload.hostlist import expand
 
-MOST_SHARES = 30_000_000
+MOST_SHARES = 20_000_000
 SHARES_AT_ONCE = 4_000_000
 ROUNDING = 1e-6
 LONGEST_TYPE = 60
 FROM_LOG = "the log"
+_TOO_MANY = InputError(
+    "nodes of the log",
+    f"there are more than {MOST_NODES:,}, or {MOST_SHARES:,} of all jobs together",
+    "Describe them",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +82,24 @@ def cluster_of_log(held: Held) -> ClusterFound | None:
     to the next of 1, 1.5, 2, 3, 4, 6, 8, 12, 16, ... GiB. Cores and memory are limits only where every job tells them.
     A node is in every partition whose jobs ran there; where jobs without a partition ran too, its partitions are left
     out, with all that share nodes with them. None if no job names a node that can be used.
+
+    Raises
+    ------
+    InputError
+        More nodes, or jobs on more nodes together, than can be worked out; a node with more GPUs than one can have.
     """
     places = _places(held.nodes)
-    if places is None or not len(places.names):
+    if not places.names:
+        if places.wrong:
+            raise InputError("nodes of the log", "none of the host lists can be read", "Describe them")
         return None
     most = _most_held(held, places)
     told = [bool((held.demand[places.num_nodes > 0, resource] > 0).all()) for resource in range(held.demand.shape[1])]
     gpus = np.ceil(most[:, GPU] - ROUNDING).astype(np.int64)
     if gpus.max() > MOST_GPUS:
-        return None
+        what = f"node {places.names[int(gpus.argmax())]:.80}"
+        why = f"jobs held {int(gpus.max()):,} GPUs of it at once; a node has at most {MOST_GPUS:,}"
+        raise InputError(what, why, "Describe the nodes")
     cores, mem_gib = np.ceil(most[:, CPU] - ROUNDING), _memory_size(most[:, MEM])
     partitions, left_out = _partitions(held, places)
     gpu_type, mixed = _gpu_types(held, places)
@@ -133,8 +147,8 @@ class _Places:
         return np.searchsorted(self.node, np.arange(len(self.names)))
 
 
-def _places(host_lists: Texts) -> _Places | None:
-    """Return the shares of all jobs; None if they would be too many to work out."""
+def _places(host_lists: Texts) -> _Places:
+    """Return the shares of all jobs; InputError if they would be too many to work out."""
     code, distinct = pd.factorize(host_lists)
     number: dict[str, int] = {}
     listed: list[list[int]] = []
@@ -147,12 +161,12 @@ def _places(host_lists: Texts) -> _Places | None:
             names, wrong[place] = {}, True
         budget -= len(names)
         if budget < 0:
-            return None
+            raise _TOO_MANY
         listed.append([number.setdefault(name, len(number)) for name in names])
     sizes = np.array([len(nodes) for nodes in listed], dtype=np.int64)
     num_nodes = sizes[code]
     if len(number) > MOST_NODES or num_nodes.sum() > MOST_SHARES:
-        return None
+        raise _TOO_MANY
     flat = np.array([node for nodes in listed for node in nodes], dtype=np.int32)
     first = np.cumsum(sizes) - sizes
     job = np.repeat(np.arange(len(code), dtype=np.int32), num_nodes)

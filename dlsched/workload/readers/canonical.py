@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.columns import GANG_COLUMNS
+from dlsched.domain.errors import InputError
 from dlsched.domain.units import DAY_S
 from dlsched.domain.workload import COLUMN, CPU, GPU, LARGEST_NUMBER, MEM, RESOURCES, Floats, Ints, Texts, Workload
 from dlsched.workload.cluster_from_log import ClusterFound, Held, cluster_of_log
@@ -328,7 +329,11 @@ def _cluster_of_log(draft: Draft, cleaned: Mapping[str, Texts]) -> ClusterFound 
         draft.workers[rows].astype(np.int64), demand, cleaned.get("partition", blank)[rows],
         np.where(used != "", used, asked)[rows],
     )  # fmt: skip
-    return cluster_of_log(held)
+    try:
+        return cluster_of_log(held)
+    except InputError as error:
+        draft.ledger.notes.append(f"The cluster cannot be read from the log: {error.what}: {error.why}")
+        return None
 
 
 # ---- the workload --------------------------------------------------------------------------------

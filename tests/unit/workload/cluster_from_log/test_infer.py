@@ -3,13 +3,16 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.errors import InputError
 from dlsched.domain.workload import RESOURCES, Workload
 from dlsched.placement import can_ever_fit
 from dlsched.workload.cluster_from_log import ClusterFound, cluster_of_log, held_by
+from dlsched.workload.cluster_from_log.found import Node, cluster_of
 from dlsched.workload.hostlist import expand
 
 
@@ -109,6 +112,24 @@ def test_where_jobs_accept_several_gpu_types_the_node_has_one_that_all_accept() 
     answer = found(log(*runs, gpu_types=["a100|h100", "a100|b200", ""]))
     assert answer.cluster.pools[0].vm.gpu_type == "a100"
     assert not answer.notes
+
+
+@pytest.mark.parametrize(
+    ("nodes", "gpus", "why"), [("n[1-90000],m[1-20000]", 0, "more than 100,000"), ("n1", 2000, "at most 1,024")]
+)
+def test_what_no_cluster_can_hold_is_refused(nodes: str, gpus: float, why: str) -> None:
+    two = [*nodes.split(","), nodes.split(",")[0]][:2]
+    held = held_by(log(*[(0, 9, "n1", gpus, 4, 1)] * 2).with_columns(recorded_nodes=two))
+    assert held is not None
+    with pytest.raises(InputError, match=why):
+        cluster_of_log(held)
+
+
+def test_names_of_node_types_differ_whatever_partitions_are_called() -> None:
+    """Two kinds are called "4 cores, a" and one is in a partition of the name that would tell them apart."""
+    kinds = [Node("n1", 4, 1, 0, "", "a"), Node("n2", 4, 1, 0, "b", "a"), Node("n3", 4, 2, 0, "", "a, type 1")]
+    names = [pool.vm.name for pool in cluster_of(kinds).pools]
+    assert len(set(names)) == 3
 
 
 NODES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
