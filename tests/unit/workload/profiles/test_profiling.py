@@ -111,7 +111,7 @@ BAD_FILES: dict[str, tuple[str | bytes, str]] = {
     "too many rows": (HEAD + "a,V100,1,64,10,5\n" * (MOST_ROWS + 1), "the limit is 10,000"),
     "nothing usable": (HEAD + "a,V100,x,64,10,5\n", "no row can be used"),
     "pdf": (b"%PDF-1.7 \n" + bytes(300), "PDF"),
-    "bomb": (gzip.compress(b"0" * (201 << 20), 1), "too large when decompressed"),
+    "bomb": (gzip.compress(b"0" * (1 << 20), 1) * 513, "too large when decompressed"),
 }
 
 
