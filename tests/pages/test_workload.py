@@ -179,9 +179,10 @@ def test_units_show_what_the_first_rows_become(drop):
 def test_gpus_beside_workers_are_asked_about(drop):
     rows = "".join(f"a{i},{i},60,2,{1 + i % 3}\n" for i in range(9))
     app = drop(f"id,submitted_at,runtime_s,gpus,replicas\n{rows}".encode())
-    assert "may hold the GPUs of the whole job" in app.error[0].value.replace("\\", "")
-    assert "largest job: 6 GPUs, all jobs: 36 GPUs" in shown(app)
-    app = next(b for b in app.button if b.label == "Read so" and b.key.endswith("per-worker")).click().run()
+    assert not app.error
+    assert "may hold the GPUs of the whole job" in app.info[0].value.replace("\\", "")
+    assert "Largest job: 6 GPUs, all jobs: 36 GPUs" in shown(app)
+    app = next(button for button in app.button if button.label == "Read as the GPUs of each worker").click().run()
     assert not app.error
     assert app.button(key="use-jobs").label == "Use these 9 jobs"
     assert "All jobs together request 36 GPUs." in shown(app)
@@ -190,9 +191,9 @@ def test_gpus_beside_workers_are_asked_about(drop):
 def test_cores_can_stand_for_gpus(drop):
     rows = "".join(f"a{i},{i},60,{8 + 8 * (i % 2)}\n" for i in range(9))
     app = drop(f"id,submitted_at,runtime_s,cores\n{rows}".encode())
-    assert "no column gives GPUs" in app.error[0].value
+    assert "no column gives GPUs" in app.info[0].value
     app = next(box for box in app.number_input if box.label.startswith("Cores that count")).set_value(8).run()
-    app = next(b for b in app.button if b.label == "Read so" and b.key.endswith("gpus")).click().run()
+    app = next(button for button in app.button if button.label == "Read as cores that stand for GPUs").click().run()
     assert not app.error
     assert "request 13 GPUs" in shown(app)
 

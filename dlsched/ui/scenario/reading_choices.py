@@ -15,6 +15,7 @@ from dlsched.ui.frame.parts import error_box, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.ui.frame.uploads import File
 from dlsched.ui.scenario.mapping_form import mapping_form
+from dlsched.wording.formats import capital
 from dlsched.workload.readers import (
     ColumnMapping,
     FormatUnsure,
@@ -74,27 +75,29 @@ def _key(name: str, tag: str) -> str:
 
 def ask(error: DlschedError, file: File) -> None:
     """Show the error of a file that could not be read, and what would let it be read: a choice or an export."""
-    if isinstance(error, InputError) and SACCT_COMMAND in error.do:
+    if isinstance(error, MappingNeeded) and error.readings:
+        st.info(f"**{safe(error.what, 200)}**  \n{safe(error.why, 600)}", icon=":material/help:")
+        for place, one in zip(st.columns(len(error.readings)), error.readings, strict=True):
+            with place:
+                _reading(one, file.tag)
+    elif isinstance(error, InputError) and SACCT_COMMAND in error.do:
         error_box(InputError(error.what, error.why, error.do.replace(SACCT_COMMAND, "the command below")))
         st.code(f"{SACCT_COMMAND} > jobs.txt", language="bash", wrap_lines=True)
     else:
         error_box(error)
     if isinstance(error, FormatUnsure):
         _choose_format(error, file)
-    elif isinstance(error, MappingNeeded):
-        for one in error.readings:
-            _reading(one, file.tag)
     elif isinstance(error, NotJobs) and error.needs:
         _choice(error.needs, file.tag)
 
 
 def _reading(one: Reading, tag: str) -> None:
-    with st.container(border=True):
-        st.markdown(f"**{safe(one.means[:1].upper() + one.means[1:], 120)}**  \n{safe(one.gives, 120)}")
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"**{safe(capital(one.means), 120)}**  \n{safe(capital(one.gives), 120)}")
         cores = 1
         if (one.choice, one.value) == ("processors", "gpus"):
             cores = int(st.number_input("Cores that count as one GPU", 1, MOST_CORES, key=f"cores-{tag}"))
-        st.button("Read so", key=f"reading-{tag}-{one.value}", on_click=_decide, args=(one, cores, tag))
+        st.button(f"Read as {one.means}", key=f"reading-{tag}-{one.value}", on_click=_decide, args=(one, cores, tag))
 
 
 def _decide(one: Reading, cores: int, tag: str) -> None:
@@ -133,7 +136,8 @@ def choices(file: File, result: TraceRead | DlschedError) -> None:
     if is_table:
         asks = isinstance(result, MappingNeeded) and bool(result.readings)
         _mapping(file, needed=not format_key and not asks)
-    with st.expander("Reading choices", key=f"choices-{tag}", expanded=not format_key and not is_table):
+    is_open = not format_key and not is_table and not isinstance(result, NotJobs)
+    with st.expander("Reading choices", key=f"choices-{tag}", expanded=is_open):
         own = find_format(format_key).choices if format_key else ()
         columns = st.columns(3)
         readable = [one.key for one in FORMATS if one.read]

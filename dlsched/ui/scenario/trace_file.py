@@ -25,7 +25,7 @@ from dlsched.workload.readers import (
     read_cluster,
     template_csv,
 )
-from dlsched.workload.readers.exports import EXPORTS, SACCT_COMMAND
+from dlsched.workload.readers.exports import EXPORTS
 from dlsched.workload.readers.gpuaas import InstanceRead, is_instance_zip, read_instance_zip
 from dlsched.workload.readers.registry import find_format
 
@@ -46,11 +46,11 @@ def upload(current: Scenario) -> Scenario | None:
                 "**Read by content:** logs of Slurm, PBS, LSF, SGE and Kueue; Standard Workload Format; public traces; "
                 "files of simulators; any table with submission, run time and GPUs or cores."
             )
-            st.markdown("Slurm: run this, then drop the file. Nothing changes before you press “Use these jobs”.")
-            st.code(f"{SACCT_COMMAND} > jobs.txt", language="bash", wrap_lines=True)
-            _export_help()
+            st.markdown(":gray[Nothing changes before you press “Use these jobs”.]")
             st.download_button("Template CSV", template_csv(), "dlsched-template.csv", "text/csv", key="template",
                                on_click="ignore", help="A small table with every column name")  # fmt: skip
+            with right:
+                _export_help()
             return None
         if is_instance_zip(file.content):
             return _instance(file, right)
@@ -69,13 +69,17 @@ def upload(current: Scenario) -> Scenario | None:
 
 
 def _export_help() -> None:
+    """Show the command for Slurm, and behind a line those of the other schedulers with their notes."""
+    st.markdown("**Slurm:** run this, then drop the file.")
+    st.code(EXPORTS[0].command, language="bash", wrap_lines=True)
     with st.expander("How do I export my log?", key="export-help"):
         scheduler = st.segmented_control(
             "Scheduler", [one.scheduler for one in EXPORTS], default=EXPORTS[0].scheduler, required=True,
             key="export-scheduler", label_visibility="collapsed",
         )  # fmt: skip
         one = next(one for one in EXPORTS if one.scheduler == scheduler)
-        st.code(one.command, language="bash", wrap_lines=True)
+        if one is not EXPORTS[0]:
+            st.code(one.command, language="bash", wrap_lines=True)
         st.markdown("\n".join(f"- {safe(note, 300)}" for note in one.notes))
         st.markdown("The nodes, to give beside the jobs:")
         st.code(one.nodes, language="bash", wrap_lines=True)

@@ -234,7 +234,7 @@ BESIDE_TRACES = (
     ),
     _known(
         "simgrid-platform", "a SimGrid or Batsim platform (XML), which describes machines",
-        lambda head: YES if re.search(rb"<platform\b[^>]*>", head.data[:20_000]) else None,
+        lambda head: YES if re.search(rb"<platform\b[^>]{0,500}>", head.data[:20_000]) else None,
         "Give the workload (JSON) or Batsim's jobs.csv; enter the machines on the Cluster page",
     ),
     _known(
@@ -280,7 +280,7 @@ def _is_xml(head: Head) -> Signs | None:
 
 
 def _is_html(head: Head) -> Signs | None:
-    return YES if re.match(rb"(?i)\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b", head.data[:2000]) else None
+    return YES if re.match(rb"(?i)\s*(<!--[^>]*>\s*)*<(!doctype html|html|head|body)\b", head.data[:2000]) else None
 
 
 def _is_script(head: Head) -> Signs | None:

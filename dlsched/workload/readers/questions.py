@@ -80,10 +80,10 @@ def what_are_cores(name: str, mapping: ColumnMapping, cores: Floats) -> MappingN
     largest = np.nanmax(cores) if np.isfinite(cores).any() else 0.0
     readings = (
         Reading("processors", "cpus", "the cores of jobs without GPUs", f"largest job: {largest:,.6g} cores"),
-        Reading("processors", "gpus", "a number of GPUs, with gpus_per_processor GPUs each", _gives(cores)),
+        Reading("processors", "gpus", "cores that stand for GPUs", f"with one core for each, {_gives(cores)}"),
     )
     why = f"no column gives GPUs; column {column!r} may hold {readings[0]} or {readings[1]}"
-    return _question(name, why, mapping, readings)
+    return _question(name, why, mapping, readings, " with gpus_per_processor")
 
 
 def per_worker(mapping: ColumnMapping) -> ColumnMapping:
@@ -102,6 +102,8 @@ def _gives(gpus: Floats) -> str:
     return f"largest job: {largest:,.6g} GPUs, all jobs: {float(finite.sum()):,.6g} GPUs"
 
 
-def _question(name: str, why: str, mapping: ColumnMapping, readings: tuple[Reading, ...]) -> MappingNeeded:
-    do = "Choose " + " or ".join(f"{one.choice}={one.value}" for one in readings)
+def _question(
+    name: str, why: str, mapping: ColumnMapping, readings: tuple[Reading, ...], more: str = ""
+) -> MappingNeeded:
+    do = "Choose " + " or ".join(f"{one.choice}={one.value}" for one in readings) + more
     return MappingNeeded(f"file {name}", why, do, mapping, readings)
