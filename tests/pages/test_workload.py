@@ -261,7 +261,7 @@ def test_wrong_mapping_can_be_corrected(drop):
 
 
 def test_format_in_doubt_is_chosen_from_previews(drop):
-    header = "job_id,submit_time,start_time,end_time,gpu_num,cpu_num,node_num,user,state\n"
+    header = "job_id,submit_time,start_time,end_time,gpu_num,cpu_num,vc,user,state\n"
     rows = "".join(
         f"{i},2020-04-01 00:0{i}:00,2020-04-01 01:00:00,2020-04-01 02:00:00,1,4,1,u,COMPLETED\n" for i in range(9)
     )
