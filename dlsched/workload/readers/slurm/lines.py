@@ -44,13 +44,11 @@ def _mended(body: bytes, names: tuple[str, ...], cut: bytes) -> bytes:
     """Return the lines with names put together and records on one line; blank lines keep the line numbers true."""
     lines, most = body.split(b"\n"), len(names) - 1
     cuts = np.fromiter((line.count(cut) for line in lines), np.int64, len(lines))
-    done = 0
     for first in np.flatnonzero(cuts < most).tolist() if most > 0 else []:
-        last = _last_line(cuts, first, most) if first >= done and lines[first].strip() else first
+        last = _last_line(cuts, first, most) if lines[first].strip() else first
         if last > first:
             lines[first] = b" ".join(line.rstrip(b"\r") for line in lines[first : last + 1])
             lines[first + 1 : last + 1] = [b""] * (last - first)
-            done = last + 1
     if "jobname" in names:
         at = names.index("jobname")
         for number in np.flatnonzero(cuts > most).tolist():

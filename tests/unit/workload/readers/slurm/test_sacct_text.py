@@ -173,6 +173,12 @@ def test_record_over_several_lines():
     }
 
 
+def test_a_line_of_its_own_is_not_part_of_the_next_record():
+    trace = read(sacct(entry("1"), "sacct: warning", entry("2"), entry("3")))
+    assert list(trace.workload.job_id) == ["1", "2", "3"]
+    assert reasons(trace, "dropped") == {"wrong number of fields in the line": 1}
+
+
 @pytest.mark.parametrize("delimiter", ["|", "☃"])
 def test_bytes_that_are_not_utf8(delimiter):
     text = sacct(entry("1", name="caf#"), entry("2", name="x")).replace("|", delimiter).encode().replace(b"#", b"\xe9")
@@ -204,6 +210,7 @@ def test_what_is_missing():
     "text",
     [
         "JobID,User,Submit,Start,End,State\n1,al,0,1,2,done\n",
+        "JobID|State|Submit|fuel|wheels|doors\n1|COMPLETED|2024-03-01T08:00:00|1|2|3\n",
         "job_id,submit_time,start_time,end_time,state,gpus\n1,2024-03-01T08:00:00,2024-03-01T08:01:00,x,COMPLETED,1\n",
     ],
 )

@@ -105,6 +105,7 @@ def test_instants(more):
     [
         pytest.param("billing=64,cpu=64,gres/gpu:a100=8,gres/gpu=8,mem=512G", (8, 64, 524_288, 0, "a100"), id="total"),
         pytest.param("gres/gpu:a100=8,gres/gpu:t4=1", (9, 0, 0, 0, "a100|t4"), id="types added up"),
+        pytest.param("gres/gpu:a100=2,gres/gpu=4", (4, 0, 0, 0, "a100"), id="total of more than is typed"),
         pytest.param("mem=1T,cpu=2,node=1", (0, 2, 1_048_576, 1, ""), id="terabytes"),
         pytest.param("mem=62.50G", (0, 0, 64_000, 0, ""), id="fraction"),
         pytest.param("mem=4000", (0, 0, 4000, 0, ""), id="no unit"),
