@@ -77,6 +77,9 @@ def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
                                      for name in ("start", "submit", "eligible"))  # fmt: skip
     start_s = np.where(running, start_s, np.nan)
     ledger.drop(running & np.isnan(start_s), "running job without a start", "Dropped: it is not known since when", ids)
+    limited = np.array([row["at_once"] != "" for row in rows])
+    rule = "Its tasks may all run at once"
+    ledger.not_modelled(limited, "task of an array with a limit of tasks at once (%)", rule, ids)
     now_s = _snapshot_s(beside, start_s, submit_s)
     limit_s = times.fill_limits(
         ledger, times.limits_s(columns["timelimitraw"], columns["timelimit"]), columns["partition"]
@@ -138,6 +141,7 @@ def _rows(job: Job) -> Iterator[dict[str, str]]:
         "nodelist": text(job.get("nodes")),
         "priority": whole(job.get("priority")),
         "elapsedraw": "",
+        "at_once": tasks.partition("%")[2],
     }
     if not (number(array) > 0 and tasks) or whole(job.get("array_task_id")):
         yield row

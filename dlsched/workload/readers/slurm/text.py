@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dlsched.domain.errors import InputError
 from dlsched.workload.readers.canonical import Draft
 from dlsched.workload.readers.convert import bools, strings
 from dlsched.workload.readers.exports import SACCT_COMMAND
@@ -42,6 +43,9 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
         do = "Give the list of its --format option in the reading option sacct_fields, or export with "
         raise NotJobs(what, why, f"{do}{SACCT_COMMAND}", LABEL, needs="sacct_fields")
     table = read_lines(text, layout, WANTED)
+    if layout.delimiter == "," and table.ragged > table.rows:
+        why = f"{table.ragged:,} lines have more fields than the header: TRES and node lists hold commas too"
+        raise InputError(what, why, f"Export it with -P, which separates fields by |: {SACCT_COMMAND}")
     ledger = table.ledger("jobid")
     if layout.delimiter != "|":
         ledger.notes.append(f"Fields are separated by {layout.delimiter!r}")

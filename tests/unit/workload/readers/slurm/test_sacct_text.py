@@ -110,6 +110,11 @@ def test_commas_need_quotes():
     assert read("\n".join(lines)).report.kept == 5
 
 
+def test_commas_without_quotes_are_named():
+    with pytest.raises(InputError, match="hold commas too"):
+        read(sacct(*LINES[:10]).replace("|", ","))
+
+
 def test_names_with_widths_in_any_case_and_a_clock():
     text = sacct(
         entry("1", elapsed="1-02:03:04"), entry("2", elapsed="05:06"), head=HEAD.replace("ElapsedRaw", "elapsed")

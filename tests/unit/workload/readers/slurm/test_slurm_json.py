@@ -203,6 +203,7 @@ def test_queue():
     assert list(trace.workload.job_id) == ["1", "2", "4", "7_1", "7_2", "7_9", "3", "9", "6"]
     assert reasons(trace, "dropped") == {"job has ended": 1, "held, or waits for another job": 1}
     assert reasons(trace, "repaired") == {"time limit not recorded": 1}
+    assert reasons(trace, "not modelled") == {"task of an array with a limit of tasks at once (%)": 3}
     assert column(trace, "submit_s") == {"1": 0, "2": 200, "6": 1400} | dict.fromkeys(
         ["4", "7_1", "7_2", "7_9", "3", "9"], 900
     )
