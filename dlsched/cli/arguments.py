@@ -294,6 +294,15 @@ def _compared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--param", action="append", default=[], metavar="A.K=V", help="a parameter of policy A; may be repeated"
     )
+    parser.add_argument(
+        "--store",
+        dest="save",
+        nargs="?",
+        const="",
+        metavar="STORE",
+        help="say how well a replay explains the log, from what calibrate --save kept in this result store (default "
+        "store: DLSCHED_STORE, else ~/.dlsched/results.duckdb); put it after FILE",
+    )
     add_compute_options(parser)
     _cluster(parser)
 

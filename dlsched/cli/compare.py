@@ -13,7 +13,7 @@ from dlsched.cli.goal import futures_of
 from dlsched.cli.output import print_mind, print_table, printable, progress_line
 from dlsched.cli.reading import loaded
 from dlsched.cli.simulate import parse_params, with_options
-from dlsched.cli.study_command import complain, opened, tell
+from dlsched.cli.study_command import complain, known_trust, opened, tell
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import compare_sentence
@@ -55,7 +55,8 @@ class Draw(RunResult):
 class Compared:
     """What was asked and computed, all of it under one ``condition``.
 
-    ``variants`` and ``draws`` by name, the baseline first; what failed is left out.
+    ``variants`` and ``draws`` by name, the baseline first; what failed is left out. ``trust``: what a stored
+    calibration says of the baseline.
     """
 
     scenario: Scenario
@@ -65,6 +66,7 @@ class Compared:
     basis: Basis
     draws: Mapping[str, Sequence[Draw]]
     failed: tuple[Draw, ...]
+    trust: Caveat | None = None
 
     @property
     def violations(self) -> list[Draw]:
@@ -75,7 +77,7 @@ class Compared:
     def caveats(self) -> tuple[Caveat, ...]:
         """What must stand beside the sentence."""
         policies = [registry.find(self.variants[name].policy) for name in self.draws]
-        return caveats_of(self.scenario, policies, resampled=self.basis.days > 0)
+        return caveats_of(self.scenario, policies, trust=self.trust, resampled=self.basis.days > 0)
 
     @property
     def comparison(self) -> Comparison:
@@ -131,7 +133,8 @@ def computed(options: Namespace) -> Compared:
     kept = {name: of for name, of in draws.items() if not any(draw.error for draw in of)}
     if next(iter(variants)) not in kept or len(kept) < LEAST:
         raise InputError(f"policy {failed[0].policy}", f"failed: {failed[0].error}", "Correct it, or leave it out")
-    return Compared(scenario, condition, variants, futures, basis, kept, failed)
+    trust = known_trust(scenario, policies[0], options)
+    return Compared(scenario, condition, variants, futures, basis, kept, failed, trust)
 
 
 def _variants(

@@ -76,7 +76,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         basis=found.basis,
         rents=scenario.cluster.free_slots,
         winners=who,
-        caveats=memo_caveats(scenario, compared),
+        caveats=memo_caveats(scenario, compared, found.trust),
         assumptions=taken_for_granted(scenario, compared, date.today()),
         cautions=memo_cautions(scenario, compared, common),
         happened=happened_in(scenario, hide_names=options.hide_names),

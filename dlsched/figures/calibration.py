@@ -25,6 +25,8 @@ TOP_PX = 92
 MOST_TICKS = 7
 NAMED = 3
 """Groups that are off most and have their name beside the dot."""
+WIDEST_NAME, HIGHEST_NAME = 0.25, 0.08
+"""Room that a name takes, as shares of an axis."""
 KINDS = (
     ("within 2x", ("close", "rough"), BLUE, "circle"),
     ("off by more", ("off",), ORANGE, "diamond"),
@@ -103,10 +105,17 @@ def _band(figure: go.Figure, theme: Theme, low_s: float, high_s: float) -> None:
 
 def _names(figure: go.Figure, theme: Theme, groups: tuple[ComparedGroup, ...]) -> None:
     bad = sorted((group for group in groups if verdict_of(group) == "off"), key=lambda group: -off_by(group.wait.ratio))
+    low, high = figure.layout.xaxis.range
+    named: list[tuple[float, float]] = []
     for group in bad[:NAMED]:
-        x, y = (max(side.mean_s, LEAST_S) for side in (group.wait.recorded, group.wait.replayed))
+        x, y = (float(np.log10(max(side.mean_s, LEAST_S))) for side in (group.wait.recorded, group.wait.replayed))
+        if any(
+            abs(x - at) < WIDEST_NAME * (high - low) and abs(y - up) < HIGHEST_NAME * (high - low) for at, up in named
+        ):
+            continue  # its name would lie on another one
+        named.append((x, y))
         figure.add_annotation(
-            x=float(np.log10(x)), y=float(np.log10(y)), text=plain(group.name, 20), showarrow=False,
+            x=x, y=y, text=plain(group.name, 20), showarrow=False,
             yshift=20 if y > x else -20,  # away from the other dots
             font={"size": 13, "color": theme.worse_text}, bgcolor=theme.ground, opacity=0.9, borderpad=1,
         )  # fmt: skip

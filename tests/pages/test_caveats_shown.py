@@ -209,6 +209,11 @@ def test_page_memo_and_commands_say_the_same_numbers(
     goal = ["--target", "wait_p95<=500h", "--policy", "sjf", "--types", "nodes=2:3", "--futures", "2"]
     assert main(["size", str(file), *goal, "--processes", "1", "--save", kept_in, "--json"]) == 0
     assert text in [one["text"] for one in json.loads(capsys.readouterr().out)["caveats"]]
+    for command, more in (("compare", []), ("report", ["--out", str(tmp_path / "memo.html")])):
+        asked = ["--policies", "sjf,fifo", "--nodes", "3", "--gpus-per-node", "8", "--futures", "0", *more]
+        assert main([command, str(file), *asked, "--processes", "1", "--store", kept_in, "--json"]) == 0
+        assert text in [one["text"] for one in json.loads(capsys.readouterr().out)["caveats"]]
+    assert text in (tmp_path / "memo.html").read_text(encoding="utf-8")
 
 
 def test_a_log_that_was_not_compared_leads_to_its_comparison(kept: dict[str, str], open_page: OpenPage) -> None:

@@ -57,7 +57,10 @@ def trust_of(
 
 
 def trust_in(store: Store, scenario: Scenario, policy: str) -> Caveat | None:
-    """Return :func:`trust_of` a scenario from the newest answers in a store."""
+    """Return :func:`trust_of` a scenario from the newest answers in a store; versions need not be kept there.
+
+    So any scenario with the same recorded jobs counts, whatever cluster or rules were typed since.
+    """
     from dlsched.studies.calibration import STUDY
 
     newest: dict[str, tuple[Calibration, bool]] = {}
@@ -66,4 +69,10 @@ def trust_in(store: Store, scenario: Scenario, policy: str) -> Caveat | None:
             record = store.get_experiment(one.experiment_id)
             spec, answer = STUDY.read_record(record)
             newest.setdefault(spec.scenario, (answer, record.code_version != STUDY.version))
-    return trust_of(scenario, policy, newest, store.scenario_info, store.get_scenario)
+    if (found := trust_of(scenario, policy, newest, store.scenario_info, store.get_scenario)) is not None:
+        return found
+    for about, (answer, stale) in newest.items():
+        known = store.scenario_info(about) is not None
+        if known and has_same_record(store.get_scenario(about).workload, scenario.workload):
+            return trust_caveat(answer, policy, stale=stale, of="another version")
+    return None

@@ -43,6 +43,17 @@ def test_dots_stand_at_their_means_and_those_off_have_their_own_shape_and_name(t
     assert chart.figure.layout.annotations[0].x == pytest.approx(np.log10(600))
 
 
+def test_no_name_lies_on_another_one() -> None:
+    names = ["a"] * 21 + ["b"] * 20
+    jobs = Workload.from_columns({
+        "job_id": [f"j{number}" for number in range(41)], "submit_s": np.zeros(41), "work": np.ones(41),
+        "gpus_per_worker": np.ones(41), "group": names, "recorded_start_s": np.full(41, 600.0),
+    })  # fmt: skip
+    replayed_s = np.where(np.array(names) == "a", 6000.0, 6100.0)
+    close = calibrate(record_of(jobs), [ReplayedTimes("fifo", "FIFO", {}, replayed_s, replayed_s)])
+    assert [note.text for note in wait_by_group(close, "fifo", "group", LIGHT).figure.layout.annotations] == ["b"]
+
+
 def test_both_axes_are_alike_and_the_line_of_equals_crosses_them() -> None:
     figure = wait_by_group(answer(), "fifo", "group", LIGHT).figure
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
