@@ -17,7 +17,8 @@ from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.cluster_from_log.found import FOUND_COLUMNS
 from dlsched.workload.import_report import Report, fit_of, requested_totals
 from dlsched.workload.load import scenario_of
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import ReadOptions, detect, read_trace
+from dlsched.workload.readers.detection import choose
 from dlsched.workload.readers.formats import NotJobs
 from dlsched.workload.readers.gpuaas import (
     is_instance_folder,
@@ -26,6 +27,7 @@ from dlsched.workload.readers.gpuaas import (
     read_instance_zip,
 )
 from dlsched.workload.readers.registry import find_format
+from dlsched.workload.readers.source import open_trace
 
 INSTANCE, INSTANCE_LABEL = "gpuaas", "an instance of GPU as a service"
 
@@ -35,9 +37,9 @@ def run(options: Namespace) -> int:
     path = Path(options.file).expanduser()
     try:
         scenario, report, format_key, found = _read(path, options.file, options_typed(options))
-    except NotJobs as refusal:
-        if options.json:
-            print_json({"error": str(refusal), "named_as": refusal.named_as})
+    except InputError as refusal:
+        if options.json and (named_as := _named_as(refusal, path)):
+            print_json({"error": str(refusal), "named_as": named_as})
         raise
     scenario = on_asked_nodes(scenario, options)
     fit = fit_of(scenario.workload, scenario.cluster)
@@ -81,6 +83,18 @@ def run(options: Namespace) -> int:
     if not options.check:
         print(f"saved as scenario {scenario.content_hash[:8]}")
     return 0
+
+
+def _named_as(refusal: InputError, path: Path) -> str:
+    """Return the name of the kind of file that was refused; "" where it is not known."""
+    if isinstance(refusal, NotJobs):
+        return refusal.named_as
+    try:
+        text = open_trace(path)
+        found = choose(detect(text.data, text.name), text.name)
+    except InputError:
+        return ""
+    return "" if found.fallback else found.label
 
 
 def _read(path: Path, typed: str, options: ReadOptions) -> tuple[Scenario, Report, str, ClusterFound | None]:

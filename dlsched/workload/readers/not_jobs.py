@@ -15,7 +15,7 @@ Sign = Callable[[Head], Signs | None]
 YES = Signs(1, 1)
 MORE_EXACT = Signs(2, 2)
 """Signs of a general kind that is part of another: a configuration file is key=value pairs."""
-AS_CLUSTER = "Give it as the cluster beside the job log"
+AS_CLUSTER = "Give it as the cluster beside the job log (--cluster FILE)"
 SACCT = f"Export the jobs with {SACCT_COMMAND}"
 
 

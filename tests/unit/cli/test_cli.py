@@ -303,6 +303,18 @@ def test_import_names_a_file_that_is_no_job_log(capsys, tmp_path):
     refused(capsys, ["import", "--check", str(path)], "it is the node list of scontrol show nodes")
 
 
+def test_import_names_a_log_in_which_no_job_can_be_read(capsys, tmp_path):
+    path = tmp_path / "steps.txt"
+    path.write_text(
+        "JobID|State|Submit|Start|End|ElapsedRaw|AllocTRES\n"
+        "7.0|COMPLETED|2024-03-01T08:00:00|2024-03-01T08:00:00|2024-03-01T08:01:00|60|cpu=1\n"
+    )
+    assert main(["import", "--check", str(path), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["named_as"] == "Slurm sacct export"
+    path.write_text("foo,bar\n1,2\n")
+    refused(capsys, ["import", "--check", str(path), "--json"], "no column was recognised")
+
+
 def test_reading_choices_can_be_typed(capsys, trace_file, scenario_file, tmp_path):
     mapping = tmp_path / "map.json"
     fields = {"submit": "submit_time", "run": "duration", "workers": "num_gpus"}
