@@ -136,23 +136,24 @@ def closed_loop(jobs: Workload) -> ClosedLoop | None:
     span_s = float(np.ptp(jobs.submit_s[complete])) if complete.any() else 0.0
     if not span_s:
         return None
-    reacted, by_chance, own = 0, 0.0, []
     users, place = np.unique(jobs.user.astype(str), return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    for name, rows in zip(users, np.split(order, np.cumsum(np.bincount(place))[:-1]), strict=True):
-        asked = jobs.submit_s[rows[complete[rows]]]
-        if not name or not len(asked):
-            continue
-        ends = np.sort(jobs.recorded_end_s[rows][np.isfinite(jobs.recorded_end_s[rows])])
-        ended = np.searchsorted(ends, asked, side="right")
-        reacted += int((ended > np.searchsorted(ends, asked - SOON_S, side="left")).sum())
-        by_chance += len(asked) * min(1.0, len(ends) * SOON_S / span_s)
-        own.append(np.searchsorted(np.sort(jobs.submit_s[rows]), asked, side="right") - ended)
-    if not own:
+    is_named, ended = users[place] != "", np.isfinite(jobs.recorded_end_s)
+    asked = np.flatnonzero(complete & is_named)
+    if not len(asked):
         return None
-    counts = np.concatenate(own)
+    # One user after the other on one axis of time, so that one search counts for all of them.
+    last_s = max(float(jobs.submit_s[-1]), float(jobs.recorded_end_s[ended].max(initial=0.0)))
+    shift_s = (last_s + 2 * SOON_S) * place + SOON_S
+    submits, ends = np.sort(shift_s + jobs.submit_s), np.sort((shift_s + jobs.recorded_end_s)[ended])
+    at_s, from_s = (shift_s + jobs.submit_s)[asked], shift_s[asked] - SOON_S
+    ended_before = np.searchsorted(ends, at_s, side="right")
+    own_before = np.searchsorted(submits, at_s, side="right") - np.searchsorted(submits, from_s)
+    own_ended = ended_before - np.searchsorted(ends, from_s)
+    by_chance = np.minimum(1.0, np.bincount(place[ended], minlength=len(users)) * SOON_S / span_s)
     return ClosedLoop(
-        share=reacted / len(counts), expected=by_chance / len(counts), most_at_once=float(np.quantile(counts, 0.9))
+        share=float(np.mean(ended_before > np.searchsorted(ends, at_s - SOON_S))),
+        expected=float(by_chance[place[asked]].mean()),
+        most_at_once=float(np.quantile(own_before - own_ended, 0.9)),
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
@@ -106,3 +108,26 @@ def test_jobs_that_ran_when_a_cut_log_starts_hold_their_nodes() -> None:
     rows = [(0.0, NAN, 10.0), (0.0, NAN, 500.0), (1.0, 30.0, 40.0), (5.0, 50.0, 60.0), (90.0, NAN, 95.0)]
     assert held_from_s(jobs(rows))[[0, 2, 3]].tolist() == [0, 30, 50]
     assert np.isnan(held_from_s(jobs(rows))[[1, 4]]).all()  # of 10 s of work: it did not run until 500 s
+
+
+EVENTS = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 40), st.sampled_from("uvw")), min_size=1, max_size=30)
+
+
+@given(EVENTS)
+def test_reactions_are_those_counted_user_by_user(events: list[tuple[int, int, str]]) -> None:
+    rows = [(float(submit), float(submit), float(submit + run)) for submit, run, _ in sorted(events)]
+    users = [user for *_, user in sorted(events)]
+    of = jobs(rows, user=users)
+    asked = [(row[0], user) for row, user in zip(rows, users, strict=True) if row[0] >= complete_from_s(of)]
+    found = closed_loop(of)
+    if len({submit for submit, _ in asked}) < 2:
+        assert found is None
+        return
+    ends = {user: [row[2] for row, other in zip(rows, users, strict=True) if other == user] for user in users}
+    reacts = [any(submit - 10 <= end <= submit for end in ends[user]) for submit, user in asked]
+    at_once = [
+        sum(other == user and row[0] <= submit < row[2] for row, other in zip(rows, users, strict=True))
+        for submit, user in asked
+    ]
+    assert known(found).share == pytest.approx(np.mean(reacts))
+    assert known(found).most_at_once == pytest.approx(np.quantile(at_once, 0.9))
