@@ -108,6 +108,15 @@ SLURM = (
         f"For the queue as it is now give squeue --json. {SACCT}",
     ),
     _known(
+        "slurm-jobcomp", "a job completion log of Slurm (jobcomp/filetxt)",
+        _lines(r"JobId=\d+ UserId=\S+ .*\b(EndTime|JobState)="),
+        f"It lacks GPUs and times of submission. {SACCT}",
+    ),
+    _known(
+        "slurmctld-log", "a log of the Slurm daemons",
+        _lines(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\] "), SACCT,
+    ),
+    _known(
         "sinfo", "the output of sinfo", _words("nodelist/hostnames", "partition/avail/state/cpus/gres",
                                                without="jobid st name user submit submit_time"),
         f"{AS_CLUSTER}. {SACCT}",
@@ -145,6 +154,11 @@ OTHER_SCHEDULERS = (
         f"{AS_CLUSTER}. The jobs are in the server's accounting files (server_priv/accounting)",
     ),
     _known(
+        "pbs-server-log", "a log of the PBS daemons",
+        _lines(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d+)?;[0-9a-fA-F]{4};"),
+        "Give the server's accounting files (server_priv/accounting)",
+    ),
+    _known(
         "qstat-full", "the output of qstat -f", _anywhere(r"Job Id: \S", r"\s+Job_Name = "),
         "It lists the jobs of this moment: give the server's accounting files (server_priv/accounting)",
     ),
@@ -165,6 +179,10 @@ OTHER_SCHEDULERS = (
     _known(
         "lsf-hosts", "the output of bhosts or lshosts", _words("host_name", "status/type", "max/ncpus"),
         f"{AS_CLUSTER}. The jobs are in LSF's lsb.acct",
+    ),
+    _known(
+        "bqueues", "the output of bqueues", _words("queue_name", "prio", "status", "njobs"),
+        "Give LSF's lsb.acct",
     ),
     _known(
         "bjobs", "the table that bjobs prints", _words("jobid", "stat", "from_host", "exec_host"),
@@ -208,14 +226,20 @@ BESIDE_TRACES = (
         "Give the cluster_log.csv of Helios, which holds the jobs",
     ),
     _known(
-        "gavel-throughputs", "the throughput table of Gavel", _json("v100", "k80", "p100", "null"),
+        "gavel-throughputs", "the throughput table of Gavel",
+        lambda head: YES if re.search(rb"\"\('[^'\"]{1,80}', \d+\)\"\s*:\s*\{\s*\"null\"", head.data[:4000]) else None,
         "Give it with a .trace file, as the reading choice throughputs",
+    ),
+    _known(
+        "pollux-profile", "a table of step times of Pollux, by placement",
+        _columns("local_bsz", "step_time", "sync_time"),
+        "Give a workload, with run times by application",
     ),
     _known(
         "price-list", "a price list of machines",
         lambda head: (_columns("instance_type", "price", without=("job_id",))(head)
                       or _columns("vmtype", "cost", without=("execution_time",))(head)),
-        "Give it on the page Catalogue, part Price lists",
+        "Give it on the page Prices",
     ),
     _known(
         "gpuaas-jobs", "the job table of a GPU-as-a-service instance", _columns("unique_jobs_id", "submission_time"),
@@ -226,6 +250,11 @@ BESIDE_TRACES = (
         "gpuaas-times", "the table of run times of a GPU-as-a-service instance",
         _columns("unique_jobs_id", "vmtype", "execution_time"),
         "Give the folder, or a zip of it, with Lof_Selectjobs.csv, SelectJobs_times.csv and tNodes.csv",
+    ),
+    _known(
+        "gpuaas-measured", "a table of measured run times by application and GPU type",
+        _columns("application", "images", "epochs", "gpu_type", "execution_time"),
+        "Give it on the page Speed-up of the lab, part Training time",
     ),
     _known(
         "gpuaas-nodes", "the node table of a GPU-as-a-service instance",
