@@ -79,7 +79,7 @@ def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, so
     first = "current" if is_new else "made"
     of_default = "8-GPU" if made.counted == GPUS.index else "64-core"
     chosen = st.selectbox(
-        "On which cluster", list(offers), key=f"on-{source}-{first}", index=list(offers).index(first),
+        "On which cluster", list(offers), key=f"on-{source}-{first}-{words}", index=list(offers).index(first),
         format_func=lambda key: f"{offers[key][0]}: {_size_and_load(made, offers[key][1])}",
         help=f"If the file says nothing of its cluster, this is the smallest number of {of_default} nodes that fits "
         "the largest job at a load of at most 70%. You can change it on the page Cluster.",

@@ -42,9 +42,13 @@ class ClusterFound:
         return f"from {self.source}" + (f" ({parts})" if parts else "")
 
     def rows(self) -> list[tuple[str, int, float | None, float | None, int, str, str]]:
-        """Return a row for each node type, in the order of FOUND_COLUMNS; None if a resource is not told."""
+        """Return a row for each node type, in the order of FOUND_COLUMNS; None if a resource is not told.
+
+        Memory has four significant digits.
+        """
         return [
-            (pool.vm.name, pool.count, pool.vm.cpus, pool.vm.mem_gib, pool.vm.gpus,
+            (pool.vm.name, pool.count, pool.vm.cpus,
+             None if pool.vm.mem_gib is None else float(f"{pool.vm.mem_gib:.4g}"), pool.vm.gpus,
              pool.partition.replace("|", ", "), self.source)
             for pool in self.cluster.pools
         ]  # fmt: skip
@@ -52,7 +56,7 @@ class ClusterFound:
     def cells(self) -> list[tuple[str, ...]]:
         """Return the rows as texts with units, "–" where a resource is not told."""
         return [
-            (name, f"{nodes:,}", "–" if cores is None else f"{cores:g}", "–" if mem is None else f"{mem:.4g} GiB",
+            (name, f"{nodes:,}", "–" if cores is None else f"{cores:g}", "–" if mem is None else f"{mem:g} GiB",
              f"{gpus:,}", partitions, source)
             for name, nodes, cores, mem, gpus, partitions, source in self.rows()
         ]  # fmt: skip
@@ -81,6 +85,10 @@ class ClusterFound:
             Node(name, pool.vm.cpus, pool.vm.mem_gib, pool.vm.gpus, pool.vm.gpu_type, other.get(name, ""))
             for name, pool in own.items()
         )
+        if idle := [name for name in own if not other.get(name)]:
+            notes.append(
+                f"In no partition, as no job of the log ran there, and idle if all jobs name one: {named(idle)}"
+            )
         origin = {**self.origin, "partitions": "of the jobs that ran there in the log"}
         return replace(self, cluster=cluster, origin=origin, notes=tuple(notes))
 
@@ -150,7 +158,7 @@ def _names(kinds: list[Node]) -> list[str]:
     often = Counter(short)
     names = []
     for kind, name in zip(kinds, short, strict=True):
-        mem = f", {kind.mem_gib:g} GiB" if often[name] > 1 and kind.mem_gib else ""
+        mem = f", {kind.mem_gib:.4g} GiB" if often[name] > 1 and kind.mem_gib else ""
         names.append(name[: LONGEST_VM_NAME - 30] + mem)
     again, taken, last = Counter(names), set(names), Counter[str]()
     for place, name in enumerate(names):

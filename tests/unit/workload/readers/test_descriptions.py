@@ -186,8 +186,15 @@ def test_a_damaged_description_is_read_or_refused(text: str, data: st.DataObject
 def test_a_description_takes_the_partitions_it_lacks_from_the_log() -> None:
     log = "job_id,submit_time_s,start_s,num_gpus,duration_s,partition,node_list\n"
     log += "a,0,0,1,60,p,n1\nb,0,5,1,60,q,n2\nc,0,5,1,60,q,n9\n"
-    nodes = "".join(f"NodeName={name} CfgTRES=cpu=8,mem=64G,gres/gpu=2 State=IDLE\n" for name in ("n1", "n2"))
+    nodes = "".join(f"NodeName={name} CfgTRES=cpu=8,mem=64G,gres/gpu=2 State=IDLE\n" for name in ("n1", "n2", "n3"))
     found = read_trace(log.encode(), "log.csv", ReadOptions(cluster=nodes.encode())).cluster
     assert found is not None
-    assert kinds(found) == [("n1", 2, "GPU", 8.0, 64.0, "p"), ("n2", 2, "GPU", 8.0, 64.0, "q")]
-    assert found.notes == ("Left out, as only the log names them: 1 node (n9)",)
+    assert kinds(found) == [
+        ("n1", 2, "GPU", 8.0, 64.0, "p"),
+        ("n2", 2, "GPU", 8.0, 64.0, "q"),
+        ("n3", 2, "GPU", 8.0, 64.0, ""),
+    ]
+    assert found.notes == (
+        "Left out, as only the log names them: 1 node (n9)",
+        "In no partition, as no job of the log ran there, and idle if all jobs name one: 1 node (n3)",
+    )
