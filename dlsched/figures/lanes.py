@@ -28,12 +28,14 @@ def lanes(segments: pd.DataFrame) -> pd.DataFrame:
     least = column(ordered, "least_lanes").tolist() if "least_lanes" in ordered else [1] * len(gpus)
     wanted = [max(int(low), int(np.ceil(held - 1e-9))) for held, low in zip(gpus, least, strict=True)]
     taken: list[list[int]] = [[]] * len(nodes)
-    rooms = np.where(np.isnan(room := column(ordered, "vm_gpus")), np.inf, room).tolist()
+    room, bare = column(ordered, "vm_gpus"), column(ordered, "gpus") <= 0
+    rooms = np.where(np.isnan(room) | bare, np.inf, room).tolist()
+    firsts = np.where(bare, np.nan_to_num(room), 0.0).astype(int).tolist()
     node_lanes = _NodeLanes()
     for group in _together(nodes, starts):
         node_lanes = node_lanes if node_lanes.node == nodes[group[0]] else _NodeLanes(nodes[group[0]])
         names = [None if jobs is None else jobs[i] for i in group]
-        asked = [_Asked(names[k], ends[i], wanted[i], rooms[i]) for k, i in enumerate(group)]
+        asked = [_Asked(names[k], ends[i], wanted[i], rooms[i], firsts[i]) for k, i in enumerate(group)]
         places = node_lanes.seat(starts[group[0]], asked)
         for i, place in zip(group, places, strict=True):
             taken[i] = place
@@ -54,12 +56,16 @@ def _together(nodes: Sequence[int], starts: Sequence[float]) -> list[list[int]]:
 
 
 class _Asked(NamedTuple):
-    """A piece that begins: whose it is, until when, how many lanes it wants, how many the machine has."""
+    """A piece that begins: whose it is, until when, how many lanes it wants, how many the machine has.
+
+    ``first``: the lowest lane it may have; what holds no GPU is drawn below the GPUs of its machine.
+    """
 
     name: object
     end_s: float
     wanted: int
     room: float
+    first: int = 0
 
 
 class _NodeLanes:
@@ -103,13 +109,13 @@ def _free_lanes(until: Sequence[float], start_s: float, asked: _Asked, kept: lis
     if len(kept) == wanted:
         return kept
     here = [i for i, busy_to in enumerate(until) if busy_to <= start_s + _instant_s(start_s) and i not in taken]
-    free = [i for i in here if i < asked.room]
+    free = [i for i in here if asked.first <= i < asked.room]
     runs = [free[i : i + wanted] for i in range(len(free) - wanted + 1) if free[i + wanted - 1] - free[i] == wanted - 1]
     for run in runs:
         if set(kept) <= set(run):
             return run
     others = [lane for lane in free if lane not in kept][: wanted - len(kept)]
-    new = (lane for lane in itertools.count(len(until)) if lane not in taken)
+    new = (lane for lane in itertools.count(max(len(until), asked.first)) if lane not in taken)
     return sorted(kept + others + list(itertools.islice(new, wanted - len(kept) - len(others))))
 
 

@@ -13,7 +13,6 @@ from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, na
 from dlsched.figures.palette import TEAL, Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.wording.clock import DAYS, Clock
-from dlsched.wording.counted import COUNTED
 from dlsched.wording.formats import amount, cut, duration, money, number, share
 
 MOST_POINTS = 600
@@ -108,17 +107,14 @@ def over_time(series: pd.DataFrame, quantity: str, theme: Theme, clock: Clock = 
     return Chart(figure, f"{name} grows to {total} in {length}.", table)
 
 
-WASTED = (
-    "Restarts and lost work", "Paid but idle",
-    *(counted.say("Spare GPUs on busy machines") for counted in COUNTED.values()),
-)  # fmt: skip
+WASTED, SPARE = ("Restarts and lost work", "Paid but idle"), "Spare "
 LATE = ("Lateness", "Rejections")
 """Parts of the cost by name: what was paid for and not used, and what is weighed in $ but never paid."""
 
 
 def _look(label: str, theme: Theme) -> tuple[str, str]:
     """Return colour and hatching of a part of the bill: useful work plain, waste hatched and weak."""
-    return (theme.tint, ".") if label in WASTED else (theme.marks[0], "")
+    return (theme.tint, ".") if label in WASTED or label.startswith(SPARE) else (theme.marks[0], "")
 
 
 def cost_waterfall(parts: Mapping[str, float], theme: Theme) -> Chart:

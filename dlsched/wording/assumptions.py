@@ -6,7 +6,7 @@ What must stand beside a headline is a caveat, see :mod:`dlsched.wording.caveats
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -15,6 +15,7 @@ from dlsched.domain.assumptions import FILLED, Assumption
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.certainty import EXACT
+from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import amount, duration, money, share
 from dlsched.wording.resources import UPDATES_WORDS
 from dlsched.wording.settings import VARY_WHY, Value, vary_words
@@ -47,12 +48,14 @@ def assumptions(scenario: Scenario, *, stops_jobs: bool = False, today: date | N
 
     ``stops_jobs``: jobs were stopped for others or changed their GPU count.
     """
+    say = counted_of(scenario).say
+    running = [replace(chip, why=say(chip.why)) for chip in _running(scenario, stops_jobs=stops_jobs)]
     groups = (
         _data(scenario),
         _estimates(scenario),
         _prices(scenario, today),
         _machines(scenario),
-        _running(scenario, stops_jobs=stops_jobs),
+        running,
         _jobs(scenario),
     )
     return [chip for group in groups for chip in group]

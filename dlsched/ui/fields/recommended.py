@@ -60,6 +60,7 @@ def books_slots(scenario: Scenario) -> bool:
 def _everyday(scenario: Scenario) -> list[Recommended]:
     """Return what suits jobs of a fixed size, or with a scaling law, on any machines."""
     asked, counted = scenario.workload.requested[:, scenario.counted], counted_of(scenario)
+    asked = asked[asked > 0]  # without the CPU jobs of a cluster of GPUs
     least, most = (float(asked.min()), float(asked.max())) if len(asked) else (1.0, 1.0)
     found = [Recommended("fifo", "First come, first served: the baseline that the others are compared with.")]
     if least < most:

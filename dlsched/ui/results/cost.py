@@ -36,15 +36,26 @@ def cost_part(run_id: str, scenario: Scenario) -> None:
     if metrics.get("vm_cost") is None:
         st.info("No price is set for this cluster, so there is no cost. Set prices on Prices or Cluster and run again.")
     else:
-        charts.show(result.cost_waterfall(cost_parts(metrics, counted), theme), "waterfall", caption=True)
-        _limits(run_id, metrics, counted)
+        spare = spare_words(scenario, counted)
+        charts.show(result.cost_waterfall(cost_parts(metrics, spare), theme), "waterfall", caption=True)
+        _limits(run_id, metrics, counted, spare)
         _machines(run_id, scenario, jobs, theme)
         _terms(run_id, scenario)
     _late_jobs(jobs, theme, loaders.clock(run_id))
 
 
-def cost_parts(metrics: Metrics, counted: Counted = GPUS) -> dict[str, float]:
-    """Return label -> dollars: the bill by what it was for, and lateness; spare cores where cores count.
+SPARE = "Spare GPUs on busy machines"
+
+
+def spare_words(scenario: Scenario, counted: Counted) -> str:
+    """Return what is spare on busy machines: GPUs, cores, or both on a mixed cluster."""
+    if counted == GPUS and not loaders.is_of_gpus(scenario):
+        return "Spare GPUs and cores on busy machines"
+    return counted.say(SPARE)
+
+
+def cost_parts(metrics: Metrics, spare_label: str = SPARE) -> dict[str, float]:
+    """Return label -> dollars: the bill by what it was for, and lateness.
 
     Runs that were stored before spare GPUs were counted separately have the share of held GPU time that was useful.
     """
@@ -55,7 +66,7 @@ def cost_parts(metrics: Metrics, counted: Counted = GPUS) -> dict[str, float]:
     parts = {
         "Useful work": bill - idle - float(spare or 0) - float(restarts),
         "Restarts and lost work": float(restarts),
-        counted.say("Spare GPUs on busy machines"): float(spare or 0),
+        spare_label: float(spare or 0),
         "Paid but idle": idle,
         "Lateness": float(metrics.get("tardiness_cost") or 0),
         "Rejections": float(metrics.get("rejection_cost") or 0),
@@ -63,24 +74,24 @@ def cost_parts(metrics: Metrics, counted: Counted = GPUS) -> dict[str, float]:
     return {label: value for label, value in parts.items() if value > 0.005 or label == "Useful work"}
 
 
-def _limits(run_id: str, metrics: Metrics, counted: Counted) -> None:
+def _limits(run_id: str, metrics: Metrics, counted: Counted, spare: str) -> None:
     """Say what could be gained at most, what was paid for and not used, and what the total is in other futures."""
     lines = [gain_words(metrics)]
     if metrics.get("gpu_hours_idle") is not None:
-        lines.append(counted.say(idle_words(metrics)))
+        lines.append(counted.say(idle_words(metrics, spare)))
     lines.append(futures_words(run_id))
     text = ". ".join(capital(line) for line in lines if line)
     st.markdown(dollars(f"{text}."))
 
 
-def idle_words(metrics: Metrics) -> str:
+def idle_words(metrics: Metrics, spare_label: str = SPARE) -> str:
     """Return "120 GPU-hours were paid for but not allocated, 4.1% of those rented: $60 for ... and $12 for ..."."""
     hours, idle, spare = (float(metrics.get(key) or 0) for key in ("gpu_hours_idle", "idle_cost", "spare_cost"))
     if hours < 0.005 and idle < 0.005:
         return "every GPU-hour that was paid for was allocated to a job"
     paid = hours + float(metrics.get("gpu_hours_held") or 0)
     part = f", {share(hours / paid)} of all" if paid > 0 else ""
-    words = ((idle, "machines without a job"), (spare, "spare GPUs on busy machines"))
+    words = ((idle, "machines without a job"), (spare, f"{spare_label[:1].lower()}{spare_label[1:]}"))
     costs = [f"{money(usd)} for {what}" for usd, what in words if usd >= 0.005]
     return f"{number(hours)} GPU-hours were paid for but not allocated{part}" + (
         f": {' and '.join(costs)}" if costs else ""

@@ -67,3 +67,10 @@ def test_capacity_and_profile_in_cores():
     assert charts[1].alt.startswith("Cores per job: jobs of 6 cores take 75% of core time")
     assert charts[-1].alt == "v requests 75% of the core time, the most of 2 users."
     assert not any("GPU" in chart.alt for chart in charts)
+
+
+def test_cpu_jobs_share_a_lane_below_the_gpus_of_their_node():
+    rows = [("a", 0.0, 40.0, 0.0), ("g", 10.0, 100.0, 2.0), ("b", 50.0, 90.0, 0.0)]
+    frame = pd.DataFrame(rows, columns=["job_id", "start_s", "end_s", "gpus"]).assign(node=0, vm_gpus=2.0)
+    drawn = lanes(frame).set_index("job_id")["lane"]
+    assert (drawn["a"], drawn["g"], drawn["b"]) == (2, 0, 2)
