@@ -182,7 +182,7 @@ def test_gpus_beside_workers_are_asked_about(drop):
     assert not app.error
     assert "may hold the GPUs of the whole job" in app.info[0].value.replace("\\", "")
     assert "Largest job: 6 GPUs, all jobs: 36 GPUs" in shown(app)
-    app = next(button for button in app.button if button.label == "Read as the GPUs of each worker").click().run()
+    app = next(button for button in app.button if button.label == "Read as the GPUs of each worker").click().run().run()
     assert not app.error
     assert app.button(key="use-jobs").label == "Use these 9 jobs"
     assert "All jobs together request 36 GPUs." in shown(app)
@@ -206,7 +206,7 @@ def test_a_trace_without_run_times_asks_for_them(drop):
     app = text.set_value("alpha").run()
     assert any("is not of the form" in error.value for error in app.error)
     text = next(box for box in app.text_input if box.label == "Run times by application (s)")
-    app = text.set_value("alpha:600").run()
+    app = text.set_value("alpha:600").run().run()
     assert not app.error
     assert app.button(key="use-jobs").label == "Use these 9 jobs"
 
@@ -218,7 +218,7 @@ def test_exports_without_a_header_ask_for_the_order_of_fields(drop):
     app = drop("".join(line.format(i) for i in range(9)).encode(), "jobs.txt")
     assert "no header line" in app.error[0].value
     box = next(box for box in app.text_input if "sacct" in box.label.lower() or "field" in box.label.lower())
-    app = box.set_value("JobID,User,Partition,Submit,Start,End,State,AllocTRES").run()
+    app = box.set_value("JobID,User,Partition,Submit,Start,End,State,AllocTRES").run().run()
     assert not app.error
     assert app.button(key="use-jobs").label == "Use these 9 jobs"
 

@@ -233,7 +233,7 @@ BESIDE_TRACES = (
     _known(
         "pollux-profile", "a table of step times of Pollux, by placement",
         _columns("local_bsz", "step_time", "sync_time"),
-        "Give a workload, with run times by application",
+        "Give it on the page Speed-up of the lab, part Training time; the jobs are in a workload file",
     ),
     _known(
         "price-list", "a price list of machines",
