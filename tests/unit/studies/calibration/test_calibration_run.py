@@ -157,6 +157,31 @@ def test_offered_policies_are_those_whose_needs_are_met() -> None:
     assert default_policies(scenario.replace(workload=ranked))[-1] == "priority"
 
 
+@pytest.mark.parametrize(
+    ("file", "grade", "factor", "ranks", "idle"),
+    [
+        ("xdmod/phillips.log", "replays", 1.04, 0.99, 0.02),
+        ("swf/hpc2n_alea.swf", "fails", 7.8, 0.27, 0.43),
+    ],
+)
+def test_published_replays_come_out_again(
+    file: str, grade: str, factor: float, ranks: float, idle: float, shared_data: Path
+) -> None:
+    answer = answered(load(shared_data / "real" / file), ["easy-backfill"])
+    second = answer.best.second
+    assert second.grade == grade
+    assert second.typical_factor == pytest.approx(factor, rel=0.02)
+    assert second.rank_correlation == pytest.approx(ranks, abs=0.01)
+    assert answer.idle_wanted == pytest.approx(idle, abs=0.005)
+    assert (answer.best.idle_wanted or 0.0) < 0.01
+
+
+def test_jobs_picked_from_a_large_cluster_are_a_sample(shared_data: Path) -> None:
+    picked = load(shared_data / "real" / "sacct" / "hb-jobinfo_sacct.txt")
+    with pytest.raises(InputError, match=r"98\.7% of the cluster stood idle .* a sample of the jobs"):
+        answered(picked, ["fifo"])
+
+
 def test_pods_of_openb_are_a_sample(shared_data: Path) -> None:
     """Pods wait for hours while almost all of its nodes are idle."""
     from dlsched.workload.load import scenario_of
