@@ -65,6 +65,7 @@ KNOWN_ORDERS = (
 _FIRST_WORD = re.compile(
     r"\s*\"?(?:\d+(?:_(?:\d+|\[[^\]]*\]))?(?:\+\d+)?(?:\.\w+)?|[A-Za-z]\w*(?:%-?\d+)?)\"?([^\w\s\"]{1,10}|\t)"
 )
+_FIRST_CUT = re.compile(r"\s*([^\w\s\"]{1,10})")
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*|\d{9,11}|unknown|none|"
 _FIELD_FORM = {
     name: re.compile(form, re.IGNORECASE)
@@ -182,8 +183,8 @@ def _names(line: str, delimiter: str) -> list[str]:
 
 
 def _candidates(line: str) -> tuple[str, ...]:
-    """Return the usual delimiters, and what stands behind the first word of the line."""
-    found = _FIRST_WORD.match(line)
+    """Return the usual delimiters, and what stands behind the first word of the line, or before it."""
+    found = _FIRST_WORD.match(line) or _FIRST_CUT.match(line)
     return tuple(dict.fromkeys((*DELIMITERS, *([found[1]] if found else []))))
 
 

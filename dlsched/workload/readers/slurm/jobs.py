@@ -35,7 +35,6 @@ NEEDED = (
     ("alloctres", "reqtres", "allocgres", "reqgres", "ncpus", "alloccpus", "reqcpus"),
 )
 NO_NODES = {"", "none assigned", "(null)", "none", "unknown", "n/a"}
-HOST_ZONE = "time zone of the sacct host (UTC if exported with TZ=UTC)"
 
 
 def columns_of(raw: Mapping[str, Any], rows: int, what: str) -> Columns:
@@ -48,7 +47,7 @@ def columns_of(raw: Mapping[str, Any], rows: int, what: str) -> Columns:
     return Columns(frozenset(raw), {name: raw.get(name, blank) for name in WANTED})
 
 
-def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, zone: str = HOST_ZONE) -> Draft:
+def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, zone: str) -> Draft:
     """Return the draft of the jobs of sacct.
 
     A job has started if NodeList names a node and Start is given; never-started jobs are dropped and counted. Started

@@ -60,6 +60,9 @@ def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
         raise InputError(what, f"more than {MOST_TASKS:,} array tasks are pending", "Export fewer jobs with squeue -p")
     rows.sort(key=lambda row: (state_of(row["state"]) not in RUNNING, -float(row["priority"] or 0), row["submit"]))
     ledger = Ledger(len(rows), names=[row["jobid"] for row in rows])
+    ledger.notes.append(
+        "A queue, not a log: it shows when pending jobs can start. How long jobs waited and ran is in sacct"
+    )
     lost = sum(not isinstance(job, dict) for job in jobs)
     ledger.lost(lost, NO_OBJECT, "Dropped: a job is an object", ())
     raw = {name: from_python([row[name] for row in rows]) for name in (rows[0] if rows else ())}

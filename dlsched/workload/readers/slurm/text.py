@@ -21,6 +21,9 @@ from dlsched.workload.readers.slurm.lines import JOINER, read_lines
 from dlsched.workload.readers.source import TraceText
 
 LABEL = "Slurm sacct export"
+HOST_ZONE = "time zone of the sacct host (UTC if exported with TZ=UTC)"
+UTC_TIME = r"^\s*(?:\d{9,11}|\d.*T.*(?:Z|[+-]\d\d:?\d\d))\s*$"
+"""Seconds since 1970, or a time with its offset; other times are local to the host."""
 _HEADER_IDS = pa.array(["jobid", "jobidraw"])
 
 
@@ -40,7 +43,7 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
     layout = layout_of(lines, options.sacct_fields)
     if layout is None:
         why = "it has no header line, and its order of fields is none of those known"
-        do = "Give the list of its --format option in the reading option sacct_fields, or export with "
+        do = "Give the list of its --format option as Field list of sacct (sacct_fields), or export with "
         raise NotJobs(what, why, f"{do}{SACCT_COMMAND}", LABEL, needs="sacct_fields")
     table = read_lines(text, layout, WANTED)
     if layout.delimiter == "," and table.ragged > table.rows:
@@ -57,7 +60,8 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
     ledger.drop(again, "repeated header line", "Skipped", ids, unreadable=False)
     mended = bools(pc.match_substring(columns["jobname"], JOINER))
     ledger.repair(mended, "delimiter inside JobName", "The name was reassembled from both ends of the line", ids)
-    return draft_of(ledger, columns, options, what)
+    in_utc = bools(pc.match_substring_regex(columns.first_of("submit", "start"), UTC_TIME))
+    return draft_of(ledger, columns, options, what, zone="UTC" if in_utc.any() else HOST_ZONE)
 
 
 def _first_lines(data: bytes) -> list[str]:

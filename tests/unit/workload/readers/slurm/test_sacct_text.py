@@ -95,7 +95,7 @@ def test_rows_by_hand(trailing):
 # ---- how the text is written -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("delimiter", ["|#", "☃", "\t", ";", "^", "~", "!", "||", "@@", "<->", "§"])
+@pytest.mark.parametrize("delimiter", ["|#", "☃", "\t", ";", "^", "~", "!", "||", "@@", "<->", "§", "^|^", ";|;"])
 @pytest.mark.parametrize("ends", ["", "\r"], ids=["lf", "crlf"])
 def test_any_delimiter(delimiter, ends):
     trace = read(sacct(*LINES[:10], LINES[11], trailing=ends).replace("|", delimiter))
@@ -133,6 +133,11 @@ def test_no_header_and_a_list_of_fields(trailing):
     assert trace.report.notes == ("No header line: fields read in the order of the list given",)
     with pytest.raises(InputError, match="do not have the 3 fields"):
         read(text, sacct_fields="JobID,User,State")
+
+
+def test_delimiter_before_the_first_word():
+    text = "".join(f"|{line}\n" for line in LINES[:10]).replace("|", "^|^")
+    assert read(text, sacct_fields="Comment," + HEAD.replace("|", ",")).report.kept == 5
 
 
 SAMPLE = {
@@ -194,6 +199,9 @@ def test_epoch_times():
     text = sacct(entry("1", start="1709280300", end="1709280360", submit="1709280000"))
     trace = read(text)
     assert trace.workload.meta["time_zero"] == "2024-03-01T08:00:00"
+    assert trace.workload.meta["time_zone"] == "UTC"
+    assert "sacct host" in read(sacct(entry("1"))).workload.meta["time_zone"]
+    assert read(sacct(entry("1", submit=T + "0:00+01:00"))).workload.meta["time_zone"] == "UTC"
     assert column(trace, "recorded_start_s") == {"1": 300}
 
 
