@@ -11,8 +11,9 @@ from dlsched.cli.reading import options_typed
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import GPU
 from dlsched.wording.formats import amount, share
-from dlsched.wording.resources import requested_words
+from dlsched.wording.resources import name_of, requested_words, scarcest
 from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.cluster_from_log.found import FOUND_COLUMNS
 from dlsched.workload.import_report import Report, fit_of, requested_totals
@@ -74,6 +75,8 @@ def run(options: Namespace) -> int:
     if found is not None and found.cluster == scenario.cluster:
         print_table(FOUND_COLUMNS, found.cells())
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
+    if scenario.counted != GPU and (scarce := scarcest(scenario)) is not None:
+        load += f" of {name_of(scenario, scarce[0])}"
     print(
         f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that are too large for it: "
         f"{len(fit.never_fit):,}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.workload import RESOURCES, Floats, Workload
+from dlsched.domain.workload import GPU, RESOURCES, Floats, Workload
 from dlsched.wording.formats import amount, count, duration, listed, share
 from dlsched.workload.import_report import in_seconds, loads_of, requested_totals, shares_at_once
 
@@ -55,7 +55,7 @@ def scarcest(scenario: Scenario) -> tuple[str, float] | None:
     """
     asked = asked_of(scenario)
     found = max(asked.items(), key=lambda item: item[1], default=None)
-    told = found is not None and found[0] != "gpus"
+    told = found is not None and (found[0] != "gpus" or scenario.counted != GPU)
     return found if scenario.workload.has_servers or told else None
 
 

@@ -60,10 +60,16 @@ class Facts:
 
     @cached_property
     def counted(self) -> int:
-        """What the metrics count: GPUs if a job asks for some and a machine has some, else cores, else memory."""
+        """What the metrics count: GPUs if a job asks for some and a machine has some, else cores, else memory.
+
+        GPUs of under a twentieth of the nodes and of the jobs give way to cores and memory.
+        """
         jobs, cluster = self.scenario.workload, self.scenario.cluster
         kinds = cluster.catalogue or [pool.vm for pool in cluster.pools if pool.count > 0]
-        if any(vm.gpus for vm in kinds) and jobs.gpus_per_worker.max(initial=0.0) > 0:
+        each = [1] * len(kinds) if cluster.catalogue else [pool.count for pool in cluster.pools if pool.count > 0]
+        with_gpus = sum(count for count, vm in zip(each, kinds, strict=True) if vm.gpus > 0)
+        asking = int(np.count_nonzero(jobs.gpus_per_worker))
+        if with_gpus and asking and (20 * with_gpus >= sum(each) or 20 * asking >= len(jobs)):
             return GPU
         for place, name in ((CPU, "cpus"), (MEM, "mem_gib")):
             asked = [getattr(jobs, f"{name}_per_worker")]

@@ -65,3 +65,18 @@ def test_requested_counts_servers_and_gives_the_gpus_of_the_job():
     )
     assert own.requested[:, CPU].tolist() == [28.0, 2.0]
     assert np.array_equal(own.requested[:, GPU], own.gpus)
+
+
+@pytest.mark.parametrize(
+    ("gpu_nodes", "gpu_jobs", "counted"),
+    [(1, 1, CPU), (2, 1, GPU), (1, 2, GPU), (0, 1, CPU), (1, 0, CPU)],
+    ids=["rare", "1 in 20 nodes", "1 in 20 jobs", "no GPU there", "no GPU requested"],
+)
+def test_a_few_gpus_do_not_speak_for_a_cluster_of_cores(gpu_nodes: int, gpu_jobs: int, counted: int):
+    gpus = [1.0] * gpu_jobs + [0.0] * (40 - gpu_jobs)
+    columns = {"job_id": [f"j{i}" for i in range(40)], "submit_s": [0.0] * 40, "work": [1.0] * 40}
+    asked = Workload.from_columns(columns | {"gpus_per_worker": gpus, "cpus_per_worker": [2.0] * 40})
+    nodes = Cluster(pools=(Pool(vm=GPU_NODE, count=gpu_nodes), Pool(vm=CPU_NODE, count=40 - gpu_nodes)))
+    assert counted_resource(asked, nodes) == counted
+    bare = Cluster(pools=(Pool(vm=GPU_NODE, count=1), Pool(vm=VmType(name="b", gpus=0), count=39)))
+    assert counted_resource(asked, bare) == GPU  # no limit on cores there

@@ -124,3 +124,13 @@ def test_blockers_and_a_refusal_name_cores():
     wide = Scenario(jobs([0.0, 0.0], [4.0, 16.0], [8.0, 8.0]), cluster(CPU_NODE))
     with pytest.raises(InputError, match=r"1 nodes with 12 cores in total\); the largest is 'j1' with 16 cores"):
         dlsched.simulate(wide, "fifo")
+
+
+def test_the_audit_finds_the_same_resource_where_gpus_are_rare():
+    count = 25
+    own = jobs([1.0] + [0.0] * (count - 1), [4.0] * count, [1.0] * count)
+    pools = (Pool(vm=GPU_NODE, count=1), Pool(vm=CPU_NODE, count=count - 1))
+    inputs = facts_inputs(Scenario(own, Cluster(pools=pools)), [Ran(i, 0, 10, {i: 1}) for i in range(count)])
+    metrics = summarise(*inputs)
+    assert metrics["allocation_ratio"] == pytest.approx(count * 4 / (32 + 24 * 12))
+    assert audited(inputs, metrics) == []
