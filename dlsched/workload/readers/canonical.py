@@ -314,9 +314,10 @@ def _cluster_of_log(draft: Draft, cleaned: Mapping[str, Texts]) -> ClusterFound 
     nodes, start_s = cleaned.get("recorded_nodes"), draft.floats.get("recorded_start_s")
     if nodes is None or start_s is None:
         return None
-    rows = np.flatnonzero(draft.ledger.alive & np.isfinite(start_s) & (nodes != ""))
     blank = np.full(len(nodes), "", dtype=object)
     end_s = draft.floats.get("recorded_end_s", np.full(len(nodes), np.nan))
+    start_s = np.where(np.isnan(start_s), end_s - draft.run_s, start_s)  # of what ran before the log, the rest
+    rows = np.flatnonzero(draft.ledger.alive & np.isfinite(start_s) & (nodes != ""))
     asked = cleaned.get("gpu_types", blank)
     used = blank if draft.gpu_types_used is None else _gpu_types(clean_texts(draft.gpu_types_used, MAX_TEXT).values)
     demand = np.zeros((len(rows), len(RESOURCES)))

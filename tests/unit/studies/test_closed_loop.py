@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
 from dlsched.studies.simulation import Run, simulate
 from dlsched.workload.load import scenario_of
-from dlsched.workload.readers import read_trace
+from dlsched.workload.readers import read_trace, write_native
 from tests.support.sacct_log import busy_scenario, sacct_log
 
 
@@ -38,3 +40,22 @@ def test_another_policy_or_true_run_times_start_jobs_at_other_times(recorded: Ru
     for replay in (simulate(read, "fifo"), simulate(told, "easy-backfill")):
         jobs = replay.prepared.scenario.workload
         assert not np.array_equal(replay.log.job_first_start_s, jobs.columns()["recorded_start_s"])
+
+
+def test_a_window_of_the_log_keeps_its_cluster_as_a_table(recorded: Run) -> None:
+    """Rows that ended before a day were not exported; what ran then holds its nodes, in the copy too."""
+    header, *rows = sacct_log(recorded).splitlines()
+    window = [row for row in rows if row.split("|")[8] >= "2025-03-06T00:00:00"]
+    assert 100 < len(window) < len(rows) - 100
+    trace = read_trace("\n".join([header, *window]).encode())
+    copy = io.BytesIO()
+    write_native(trace.workload, copy, "parquet")
+    again = read_trace(copy.getvalue())
+    assert np.isnan(trace.workload.columns()["recorded_start_s"]).any()
+    scenarios = [scenario_of(one, "log") for one in (trace, again)]
+    first, second = (  # GPU types that were given, not requested, are no column
+        {(p.nodes, p.partition, p.vm.gpus, p.vm.cpus, p.vm.mem_gib) for p in one.cluster.pools} for one in scenarios
+    )
+    assert first == second
+    starts_s = [simulate(one, "easy-backfill").log.job_first_start_s for one in scenarios]
+    assert np.array_equal(*starts_s)
