@@ -67,6 +67,9 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
                         "Dependencies and think times are not modelled", value["preceding_job"])  # fmt: skip
     start_s = submit_s + np.where(value["wait"] >= 0, value["wait"], np.nan)
     names_hosts = bool(pc.any(pc.not_equal(columns[HOSTS], "")).as_py())
+    held = [start_s, start_s + run_s, np.where(ledger.alive, processors, np.nan)]
+    used = {name: most_at_once(*(values[value["partition"] == name] for values in held))
+            for name in np.unique(value["partition"][ledger.alive]).tolist()}  # fmt: skip
     return Draft(
         ledger, submit_s, run_s, workers, per_worker,
         texts={"job_id": strings(columns["job"]), **_names(value), "recorded_nodes": columns[HOSTS],
@@ -74,7 +77,7 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
         floats=_floats(value, processors, workers, options)
         | {"recorded_start_s": start_s, "recorded_end_s": start_s + run_s},
         meta=_meta(header), assumptions=_assumptions(options, value),
-        cluster=None if names_hosts else _cluster(header, options, most_at_once(start_s, start_s + run_s, processors)),
+        cluster=None if names_hosts else _cluster(header, options, most_at_once(*held), used),
     )  # fmt: skip
 
 
@@ -215,11 +218,13 @@ def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
     return notes
 
 
-def _cluster(header: dict[str, str], options: ReadOptions, used: float) -> ClusterFound | None:
+def _cluster(
+    header: dict[str, str], options: ReadOptions, used: float, of_partition: dict[float, float]
+) -> ClusterFound | None:
     """Return MaxNodes nodes that share MaxProcs as evenly as they can, where the header states them.
 
-    ``used``: the most processors that jobs held at once. None if processors count as GPUs by partition, or do not
-    become whole GPUs.
+    ``used``: the most processors that jobs held at once, in all and by partition; equal nodes are split among several
+    partitions by it where all have room. None if processors count as GPUs by partition, or do not become whole GPUs.
     """
     processors = _count(header, "MaxProcs")
     nodes = _count(header, "MaxNodes") or processors
@@ -235,10 +240,15 @@ def _cluster(header: dict[str, str], options: ReadOptions, used: float) -> Clust
         vm = VmType(name=f"{size}-processor node", gpus=int(gpus), cpus=size if is_cpus else None)
         pools += [Pool(vm=vm, count=count)] if count else []
     over = f"Up to {used:,.0f} processors were used at once, more than the {processors:,} of the header"
+    notes = [over] if used > processors else []
     origin = {"nodes": "MaxNodes", "processors": "MaxProcs, spread evenly"}
-    return ClusterFound(
-        Cluster(pools=tuple(pools)), "the header of the log", origin, (over,) if used > processors else ()
-    )
+    counts = {name: int(np.ceil(most / each)) for name, most in of_partition.items() if most > 0}
+    if len(counts) > 1 and not more and sum(counts.values()) <= nodes and not np.isnan(list(of_partition)).any():
+        pools = [pools[0].model_copy(update={"count": n, "partition": f"{int(name)}"}) for name, n in counts.items()]
+        origin["partitions"] = "most processors that jobs of each held at once"
+        if idle := nodes - sum(counts.values()):
+            notes.append(f"Nodes of the header that no partition ever needed are left out: {idle:,}")
+    return ClusterFound(Cluster(pools=tuple(pools)), "the header of the log", origin, tuple(notes))
 
 
 def _count(header: dict[str, str], key: str) -> int:

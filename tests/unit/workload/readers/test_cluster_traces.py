@@ -171,3 +171,15 @@ def test_swf_hosts_after_the_18th_field_are_the_nodes_of_a_job():
     assert trace.workload.recorded_nodes.tolist() == ["n1,n2", "n2", "", ""]
     assert trace.cluster.source == "the log"
     assert {(pool.nodes, pool.vm.cpus) for pool in trace.cluster.cluster.pools} == {("n[1-2]", 12)}
+
+
+def test_swf_partitions_split_the_nodes_where_their_peaks_fit():
+    rows = [line(1, procs=16, partition=1), line(2, submit=10, procs=7, partition=2), line(3, submit=99, partition=2)]
+    split = read(swf(*rows), processors="cpus").cluster
+    assert [(pool.partition, pool.count, pool.vm.cpus) for pool in split.cluster.pools] == [("1", 2, 8), ("2", 1, 8)]
+    assert split.notes == ("Nodes of the header that no partition ever needed are left out: 1",)
+    shared = read(swf(*rows, line(4, submit=20, procs=17, partition=1)), processors="cpus").cluster
+    assert [(pool.partition, pool.count) for pool in shared.cluster.pools] == [("", 4)]
+    assert shared.notes == ("Up to 40 processors were used at once, more than the 32 of the header",)
+    one = read(swf(rows[0], line(2, partition=1)), processors="cpus").cluster
+    assert [(pool.partition, pool.count) for pool in one.cluster.pools] == [("", 4)]
