@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
-from dlsched.wording.formats import MINUS, Kind, show
+from dlsched.wording.formats import MINUS, UNIT_PRICES, Kind, show
 
 TIMES: Mapping[str, float] = {
     "ms": 0.001,
@@ -141,7 +141,8 @@ def text_of(kind: Kind, value: float, unit: str = "") -> str:
         return f"{value:,.15g} s".replace("-", MINUS)
     scale, end = (100.0, "%") if kind == "share" else (1.0, "x" if kind == "factor" else "")
     start = "$" if kind.startswith("usd") else ""
-    return f"{MINUS if value < 0 else ''}{start}{abs(value) * scale:,.15g}{end}"
+    per = f"/{UNIT_PRICES[kind]}" if kind in UNIT_PRICES else ""
+    return f"{MINUS if value < 0 else ''}{start}{abs(value) * scale:,.15g}{end}{per}"
 
 
 def way_out(kind: Kind) -> str:
