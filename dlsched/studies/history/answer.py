@@ -86,15 +86,18 @@ class Capacity(FrozenModel):
     used_h: float
     idle_h: float
     over_h: float
-    idle_wanted: float | None = Field(None, description="Share of the capacity that jobs which fit waited beside.")
     idle_queued: float | None = Field(None, description="Share of the capacity that was idle while jobs waited.")
     queued_share: float = Field(0.0, description="Share of the window in which a job that needs it waited.")
 
 
 class IdleHour(FrozenModel):
-    """An hour (or longer step) with capacity idle all through it, and jobs that waited all through it and would fit."""
+    """An hour (or longer step) with capacity idle all through it, and jobs that waited all through it and would fit.
+
+    ``partitions``: where, as shares are of the nodes that one queue uses; "" where all jobs have one queue.
+    """
 
     from_s: float
+    partitions: str
     idle: float
     waiting: int
     wanted: float
@@ -151,6 +154,9 @@ class History(Answer):
         By resource; empty where the cluster is not that of the log.
     idle_usd
         Cost of the idle hours of the main resource in the window.
+    idle_wanted
+        Mean share of the cluster that was idle while jobs that fit waited, as calibration counts it; None without a
+        queue, and where the cluster is not that of the log.
     steps, idle_steps
         Steps of ``step_s`` in the window, and those with at least a fifth idle while jobs that fit waited all through.
     worst
@@ -181,6 +187,7 @@ class History(Answer):
     prices: Prices
     idle_usd: float | None
     step_s: float
+    idle_wanted: float | None
     steps: int
     idle_steps: int
     worst: tuple[IdleHour, ...]

@@ -6,11 +6,12 @@ import numpy as np
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.units import HOUR_S
-from dlsched.domain.workload import CPU, GPU, Floats
+from dlsched.domain.workload import CPU, GPU, Floats, partition_names
 from dlsched.metrics.idle_and_wanted import ROUNDING, QueueOverTime, away_of, queue_over_time
 from dlsched.metrics.step_functions import sum_after, thin
+from dlsched.studies.calibration.idle import separate_queues
 from dlsched.studies.history.answer import Capacity, IdleHour, Resource, Series
-from dlsched.studies.history.record import Record
+from dlsched.studies.history.record import Bools, Record
 
 MOST_STEPS = 200_000
 MOST_WIDTHS = 512
@@ -43,16 +44,20 @@ def width_of(record: Record, resource: Resource) -> Floats:
     return record.gpus if resource == "gpus" else record.cores
 
 
-def queue_of(record: Record, cluster: Cluster | None, resource: Resource, amount: float) -> QueueOverTime:
+def queue_of(
+    record: Record, cluster: Cluster, resource: Resource, amount: float, nodes: Bools | None = None
+) -> QueueOverTime:
     """Return queue and free capacity of the jobs that need a resource; of a job without start and end nothing is known.
 
-    Absent nodes hold what they have, as a job would.
+    Absent nodes hold what they have, as a job would; ``nodes``: which of them are of this queue, None for all.
     """
     width = width_of(record, resource)
     known = (width > 0) & (record.ran | np.isfinite(record.end_s))
     columns = (record.jobs.submit_s[known], record.start_s[known], record.end_s[known], width[known])
-    if cluster is not None and cluster.absences:
-        from_s, to_s, lacks = away_of(cluster, cluster.nodes.capacity[:, PLACES[resource]], record.last_s)
+    if cluster.absences:
+        there_is = cluster.nodes.capacity[:, PLACES[resource]]
+        there_is = there_is if nodes is None else np.where(nodes, there_is, 0.0)
+        from_s, to_s, lacks = away_of(cluster, there_is, record.last_s)
         there = (lacks > 0) & (to_s > from_s)
         more = (from_s[there], from_s[there], to_s[there], lacks[there])
         arrived_s, start_s, end_s, held = (np.concatenate(pair) for pair in zip(columns, more, strict=True))
@@ -75,8 +80,7 @@ def capacity_of(
     idle_h = float(queue.free @ length_h) + outside_h * queue.capacity
     available_h = queue.capacity * (to_s - from_s) / HOUR_S - away_h
     queued_h = float(length_h[queue.waiting > 0].sum())
-    wanted_h, free_h = (float(part[queue.waiting > 0] @ length_h[queue.waiting > 0])
-                        for part in (queue.idle_wanted, queue.free))  # fmt: skip
+    free_h = float(queue.free[queue.waiting > 0] @ length_h[queue.waiting > 0])
     return Capacity(
         resource=resource,
         amount=queue.capacity,
@@ -84,7 +88,6 @@ def capacity_of(
         used_h=used_h,
         idle_h=idle_h,
         over_h=max(used_h + idle_h - available_h, 0.0) if used_h + idle_h > available_h * (1 + ROUNDING) else 0.0,
-        idle_wanted=wanted_h / (queued_h * queue.capacity) if queued_h > 0 else None,
         idle_queued=free_h / (queued_h * queue.capacity) if queued_h > 0 else None,
         queued_share=queued_h / ((to_s - from_s) / HOUR_S),
     )
@@ -108,31 +111,43 @@ def step_of(window_s: tuple[float, float]) -> float:
 
 
 def idle_steps(
-    record: Record, resource: Resource, queue: QueueOverTime, window_s: tuple[float, float], phase_s: float
+    record: Record, cluster: Cluster, resource: Resource, window_s: tuple[float, float], phase_s: float
 ) -> tuple[int, int, tuple[IdleHour, ...]]:
-    """Return the whole steps of a window, how many of them are notable, and the worst.
+    """Return the whole steps of a window, how many of them are notable in some queue, and the worst.
 
-    Idle is what is free all through a step. Waiting are the jobs that waited all through it and are no larger than
-    that; idle and wanted is what of it they could hold together. Widths are compared with the whole of what is free,
-    not with nodes or partitions. ``phase_s``: where steps start, after each multiple of their length.
+    Nodes that no job can use together have queues of their own. Idle is what is free of one all through a step. Waiting
+    are the jobs that waited all through it and are no larger than that; idle and wanted is what of it they could hold
+    together. Widths are compared with all that is free of a queue, not with single nodes. ``phase_s``: where steps
+    start, after each multiple of their length.
     """
     step_s = step_of(window_s)
     first = int(np.ceil((window_s[0] - phase_s) / step_s))
     steps = int((window_s[1] - phase_s) // step_s) - first
-    if steps <= 0 or len(queue.free) == 0:
+    if steps <= 0:
         return 0, 0, ()
     edge_s: Floats = np.asarray((first + np.arange(steps + 1)) * step_s + phase_s, dtype=np.float64)
-    free = _least(queue, edge_s)
-    waiting, wanted = _waited_through(record, width_of(record, resource), edge_s, free, queue.capacity)
-    held_back = np.minimum(free, wanted) / queue.capacity
-    notable = (waiting > 0) & (free / queue.capacity >= NOTABLE_SHARE)
-    order = np.lexsort((edge_s[:-1], -waiting, -np.round(held_back, 9)))[:WORST]
-    worst = tuple(
-        IdleHour(from_s=float(edge_s[i]), idle=float(free[i] / queue.capacity), waiting=int(waiting[i]),
-                 wanted=float(held_back[i]))
-        for i in order if held_back[i] > 0
-    )  # fmt: skip
-    return steps, int(notable.sum()), worst
+    queue_of_job, queue_of_node = separate_queues(record.jobs, cluster)
+    queues = np.unique(queue_of_job[queue_of_job >= 0]).tolist()
+    notable = np.zeros(steps, dtype=bool)
+    worst: list[IdleHour] = []
+    for number in queues:
+        own, nodes = record.select(queue_of_job == number), queue_of_node == number
+        capacity = float(cluster.nodes.capacity[nodes, PLACES[resource]].sum())
+        if not 0 < capacity < np.inf:
+            continue
+        free = _least(queue_of(own, cluster, resource, capacity, nodes), edge_s)
+        waiting, wanted = _waited_through(own, width_of(own, resource), edge_s, free, capacity)
+        held_back = np.minimum(free, wanted) / capacity
+        notable |= (waiting > 0) & (free / capacity >= NOTABLE_SHARE)
+        named = sorted({name for text in set(cluster.nodes.partition[nodes]) for name in partition_names(text)})
+        order = np.lexsort((edge_s[:-1], -waiting, -np.round(held_back, 9)))[:WORST]
+        worst += [
+            IdleHour(from_s=float(edge_s[i]), partitions=", ".join(named) if len(queues) > 1 else "",
+                     idle=float(free[i] / capacity), waiting=int(waiting[i]), wanted=float(held_back[i]))
+            for i in order if held_back[i] > 0
+        ]  # fmt: skip
+    worst.sort(key=lambda one: (-round(one.wanted, 9), -one.waiting, one.from_s))
+    return steps, int(notable.sum()), tuple(worst[:WORST])
 
 
 def _least(queue: QueueOverTime, edge_s: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from dlsched.workload.import_report import in_seconds
 
 Bools = NDArray[np.bool_]
 ROUNDING_S = 1.0
+COLUMNS = ("started", "ran", "start_s", "end_s", "wait_s", "held_s", "gpus", "cores", "outcome")
 
 NO_START = InputError(
     "what happened",
@@ -60,6 +61,11 @@ class Record:
     outcome: Ints
     first_s: float
     last_s: float
+
+    def select(self, rows: Bools) -> Record:
+        """Return the record of these jobs; first and last instant stay those of the log."""
+        mine = {one.name: getattr(self, one.name)[rows] for one in fields(self) if one.name in COLUMNS}
+        return replace(self, jobs=self.jobs.select(rows), **mine)
 
     @property
     def run_h(self) -> Floats:

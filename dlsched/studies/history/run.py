@@ -7,6 +7,7 @@ import numpy as np
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.domain.workload import Floats
+from dlsched.studies.calibration.idle import idle_of_record
 from dlsched.studies.history.answer import (
     GROUPINGS,
     OUTCOMES,
@@ -92,7 +93,7 @@ def history_of(spec: HistorySpec, scenario: Scenario, progress: Progress | None 
             queue = queue_of(record, scenario.cluster, one, there)
             capacity.append(capacity_of(record, scenario.cluster, one, queue, window_s))
             if one == resource:
-                steps, notable, worst = idle_steps(record, one, queue, window_s, _phase_s(clock))
+                steps, notable, worst = idle_steps(record, scenario.cluster, one, window_s, _phase_s(clock))
     main = next((one for one in capacity if one.resource == resource), None)
     usd_per_h = rates.gpu_usd if resource == "gpus" else rates.core_usd
     report(0.9, "Longest waits")
@@ -117,6 +118,7 @@ def history_of(spec: HistorySpec, scenario: Scenario, progress: Progress | None 
         prices=rates.told,
         idle_usd=None if main is None or usd_per_h is None else main.idle_h * usd_per_h,
         step_s=HOUR_S if window_s is None else step_of(window_s),
+        idle_wanted=idle_of_record(record.jobs, scenario.cluster) if capacity else None,
         steps=steps,
         idle_steps=notable,
         worst=worst,

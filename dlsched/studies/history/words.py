@@ -56,9 +56,11 @@ def idle_sentence(answer: History) -> str:
     if answer.is_sample:
         return f"{SAMPLE}: what stood idle cannot be told."
     text = f"{share(main.idle_h / main.available_h)} of the {UNIT_WORDS[answer.resource]} stood idle"
-    if main.idle_wanted is None:
+    if answer.idle_wanted is None:
         return f"{text}; no job waited meanwhile."
-    return f"{text}; while jobs waited, {share(main.idle_wanted)} stood idle into which they would have fit."
+    return (
+        f"{text}; while jobs waited, {share(answer.idle_wanted)} of the cluster stood idle that they could have used."
+    )
 
 
 def cards_of(answer: History) -> list[tuple[str, str, str]]:
@@ -78,7 +80,7 @@ def cards_of(answer: History) -> list[tuple[str, str, str]]:
     if main is None or answer.is_sample:
         cards.append(("Idle", "–", SAMPLE + "." if answer.is_sample else answer.cluster_words))
     else:
-        wanted = "" if main.idle_wanted is None else f" While jobs waited: {share(main.idle_wanted)} idle and wanted."
+        wanted = f" While jobs waited: {share(answer.idle_wanted)} idle and wanted." * (answer.idle_wanted is not None)
         cards.append(("Idle", share(main.idle_h / main.available_h) if main.available_h else "–",
                       f"{number(main.idle_h)} of {number(main.available_h)} {word} from the first recorded end to the "
                       f"last arrival.{wanted}"))  # fmt: skip
@@ -178,15 +180,16 @@ def _capacity(one: Capacity) -> dict[str, Any]:
         "hours used": one.used_h,
         "hours idle": one.idle_h,
         "idle": one.idle_h / one.available_h if one.available_h else None,
-        "idle while jobs that fit waited": one.idle_wanted,
     }
 
 
 def idle_rows(answer: History, clock: Clock) -> list[dict[str, Any]]:
     """Return the steps in which most was idle and wanted."""
+    several = any(one.partitions for one in answer.worst)
     return [
         {
             "from": clock.moment(one.from_s),
+            **({"partitions": one.partitions} if several else {}),
             "idle all through": one.idle,
             "jobs that waited all through and fit": one.waiting,
             "idle and wanted": one.wanted,
@@ -205,15 +208,16 @@ def outlier_words(answer: History, clock: Clock) -> str:
         return f"In none of {steps} did a job wait all through beside idle {UNIT_WORDS[answer.resource]} it fits into."
     worst = answer.worst[0]
     text = f"In {answer.idle_steps:,} of {steps} at least 20% stood idle all through while jobs that fit waited."
+    where = f" of {worst.partitions}" if worst.partitions else ""
     return (
-        f"{text} The worst, from {clock.moment(worst.from_s)}: {share(worst.idle)} idle beside "
+        f"{text} The worst, from {clock.moment(worst.from_s)}: {share(worst.idle)}{where} idle beside "
         f"{amount(worst.waiting, 'job')} that waited all through it."
     )
 
 
 FIT_NOTE = (
-    "A job fits where it needs no more than what is idle in all: nodes, partitions and limits are not looked at, and "
-    "may be why it waited."
+    "A job fits where it needs no more than what is idle of the nodes it may use, taken together: single nodes and "
+    "limits are not looked at, and may be why it waited."
 )
 
 

@@ -15,6 +15,8 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
+from dlsched.studies.calibration.idle import idle_of_record
+from dlsched.studies.calibration.record import complete_from_s
 from dlsched.studies.history import STUDY, History, history_of, spec_of
 from dlsched.studies.history.words import charge_rows, notes_of, outlier_words, rows_of, sentence, wait_rows
 from dlsched.wording.clock import clock_of
@@ -90,8 +92,8 @@ def test_idle_hours_count_while_the_log_shows_all_jobs() -> None:
     assert gpus.used_h == 2 * 2.5 + 4 * 1
     assert gpus.idle_h == 48 - 9
     assert found.idle_usd == 39 * 2.5
-    # c (4 GPUs) waits from 2 h to 5 h: 6 free until 4.5 h, then 8: always 4 idle and wanted, half of the 8
-    assert gpus.idle_wanted == 0.5
+    # from the first submission on: b (2 GPUs) waits 0.5 h beside 4 free; c (4) 1 h beside 2 free, 3 h beside 6 or 8
+    assert found.idle_wanted == pytest.approx((2 * 0.5 + 0 * 1 + 4 * 3) / 8 / 4.5)
     assert gpus.queued_share == 0.5
     assert cores.available_h == 6 * 32
     assert cores.used_h == 4 * 2.5 + 8 * 1 + 8 * 1
@@ -105,6 +107,23 @@ def test_hours_with_much_idle_and_jobs_that_waited_all_through() -> None:
     ]  # fmt: skip
     words = outlier_words(found, clock_of(log(FIVE).workload))
     assert words.startswith("In 3 of 6 hours at least 20% stood idle all through")
+
+
+def test_partitions_have_queues_of_their_own_in_what_stood_idle() -> None:
+    """Four idle GPUs of partition p are no use to a job of q, whose four are in use; calibration says the same."""
+    vm = VmType(name="four", gpus=4)
+    cluster = Cluster(pools=tuple(Pool(vm=vm, count=1, partition=name) for name in "pq"))
+    rows = [job("a", 0, 0, 8, 4, partition="q"), job("b", 1, 8, 9, 4, partition="q"),
+            job("c", 6, 7, 8, 2, partition="p"), job("d", 9, 9, 10, 1, partition="p")]  # fmt: skip
+    scenario = log(rows, cluster)
+    found = answered(scenario)
+    assert found.idle_wanted == pytest.approx((0 * 7 + 2 * 1 / 4) / (7 + 1))  # c waits an hour beside 4 free GPUs of p
+    assert found.idle_wanted == idle_of_record(scenario.workload, scenario.cluster)
+    assert [(one.partitions, one.idle, one.waiting, one.wanted) for one in found.worst] == []
+    early = answered(
+        log([*rows[:3], job("d", 9.5, 9.5, 10, 1, partition="p"), job("e", 0, 0, 1, 1, partition="p")], cluster)
+    )
+    assert [(one.from_s / HOUR, one.partitions, one.idle, one.wanted) for one in early.worst] == [(6.0, "p", 1.0, 0.5)]
 
 
 def test_hours_are_full_hours_of_the_clock() -> None:
@@ -324,8 +343,14 @@ def test_it_is_the_count_at_every_tick(rows: list[tuple[Any, ...]], away: tuple[
         free.append(max(8 - gone - held, 0))
         waiting.append([g for a, w, _, g, _, _ in rows if a <= tick < a + w and g])
     assert found.main.idle_h == pytest.approx(sum(free) * TICK / HOUR)
-    queued = [min(f, sum(g for g in w if g <= f)) for f, w in zip(free, waiting, strict=True) if w]
-    assert found.main.idle_wanted == (pytest.approx(np.mean(queued) / 8) if queued else None)
+    queued = []  # as calibration counts: from the first submission on where most jobs come before the first end
+    for tick in range(round(complete_from_s(log(jobs, cluster).workload) / TICK), high):
+        held = sum(g for a, w, r, g, _, _ in rows if a + w <= tick < a + w + r)
+        gone = 4 if away is not None and away[0] <= tick < sum(away) else 0
+        waits = [g for a, w, _, g, _, _ in rows if a <= tick < a + w and g]
+        room = max(8 - gone - held, 0)
+        queued += [min(room, sum(g for g in waits if g <= room))] if waits else []
+    assert found.idle_wanted == (pytest.approx(np.mean(queued) / 8) if queued else None)
     steps = range(-(-low // 4), high // 4)
     assert found.steps == len(steps)
     notable = 0
