@@ -51,11 +51,13 @@ def scarcest(scenario: Scenario) -> tuple[str, float] | None:
     """Return the resource that jobs ask most of where it is not GPUs that count, and :func:`asked_of` it.
 
     Also for jobs with parameter servers, which hold several resources, and where cores or memory are scarcer than the
-    GPUs that count. None if GPUs say it all, or if no node states a resource that jobs ask for.
+    GPUs that count; a few GPUs that do not count are left aside. None if GPUs say it all, or if no node states a
+    resource that jobs ask for.
     """
-    asked = asked_of(scenario)
+    few_gpus = scenario.counted != GPU and not scenario.workload.has_servers
+    asked = {name: part for name, part in asked_of(scenario).items() if not (few_gpus and name == RESOURCES[GPU])}
     found = max(asked.items(), key=lambda item: item[1], default=None)
-    told = found is not None and (found[0] != "gpus" or scenario.counted != GPU)
+    told = found is not None and found[0] != RESOURCES[GPU]
     return found if scenario.workload.has_servers or told else None
 
 

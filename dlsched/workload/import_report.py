@@ -218,12 +218,13 @@ def offered_load(workload: Workload, cluster: Cluster) -> float:
     """Return what jobs ask for over what is possible in the arrival window; NaN where nothing limits them.
 
     Asked = sum of GPUs x run time; possible = GPUs of all owned nodes x (last - first submission). Where all jobs
-    come at once the window is the longest run time. Above 1 the queue grows for as long as jobs arrive. Where no GPU
-    counts (:func:`dlsched.domain.counted.counted_resource`), the scarcest resource does: the largest of
+    come at once the window is the longest run time. Above 1 the queue grows for as long as jobs arrive. Where GPUs do
+    not count (:func:`dlsched.domain.counted.counted_resource`), the scarcest of the others does: the largest of
     :func:`loads_of`.
     """
     if counted_resource(workload, cluster) != GPU:
-        return max(loads_of(workload, cluster).values(), default=float("nan"))
+        others = (load for name, load in loads_of(workload, cluster).items() if name != RESOURCES[GPU])
+        return max(others, default=float("nan"))
     possible = cluster.num_gpus * arrival_window_s(workload)
     asked_gpu_s = float(workload.gpus @ workload.work)
     return asked_gpu_s / possible if possible > 0 else float("nan")

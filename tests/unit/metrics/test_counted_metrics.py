@@ -19,6 +19,8 @@ from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_of, segments_of, series_of
 from dlsched.sim.audit import check_metrics
 from dlsched.wording.counted import COUNTED, GPUS
+from dlsched.wording.resources import asked_words
+from dlsched.workload.import_report import loads_of, offered_load
 from tests.support.logs import Ran, facts_inputs
 from tests.support.tables import jobs_table, nodes_table
 
@@ -128,9 +130,12 @@ def test_blockers_and_a_refusal_name_cores():
 
 def test_the_audit_finds_the_same_resource_where_gpus_are_rare():
     count = 25
-    own = jobs([1.0] + [0.0] * (count - 1), [4.0] * count, [1.0] * count)
+    own = jobs([8.0] + [0.0] * (count - 1), [4.0] * count, [1.0] * count)
     pools = (Pool(vm=GPU_NODE, count=1), Pool(vm=CPU_NODE, count=count - 1))
     inputs = facts_inputs(Scenario(own, Cluster(pools=pools)), [Ran(i, 0, 10, {i: 1}) for i in range(count)])
     metrics = summarise(*inputs)
     assert metrics["allocation_ratio"] == pytest.approx(count * 4 / (32 + 24 * 12))
     assert audited(inputs, metrics) == []
+    scenario = inputs[0]
+    assert loads_of(scenario.workload, scenario.cluster)["gpus"] > offered_load(scenario.workload, scenario.cluster)
+    assert asked_words(scenario).endswith("of cores")
