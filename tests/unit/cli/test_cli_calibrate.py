@@ -13,7 +13,8 @@ from dlsched.cli import study_command
 from dlsched.cli.arguments import GROUPINGS as TYPED
 from dlsched.cli.main import main
 from dlsched.runner.executor import WorkerPool
-from dlsched.studies.calibration.answer import GROUPINGS, Calibration
+from dlsched.studies.calibration.answer import Calibration
+from dlsched.studies.calibration.record import GROUPINGS
 from dlsched.studies.simulation import Run
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.recorded_jobs import recorded_scenario

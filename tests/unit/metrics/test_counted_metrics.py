@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -9,6 +11,7 @@ import dlsched
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import Truth
 from dlsched.domain.workload import CPU, GPU, Workload
 from dlsched.metrics.blockers import _longest
 from dlsched.metrics.job_classes import size_classes, sized_by, sizes_of
@@ -18,6 +21,7 @@ from dlsched.metrics.stats.compare import compare
 from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_of, segments_of, series_of
 from dlsched.sim.audit import check_metrics
+from dlsched.sim.log import RunLog
 from dlsched.wording.counted import COUNTED, GPUS
 from dlsched.wording.resources import asked_words
 from dlsched.workload.import_report import loads_of, offered_load
@@ -39,7 +43,7 @@ def cluster(*kinds: VmType) -> Cluster:
     return Cluster(pools=tuple(Pool(vm=kind, count=1) for kind in kinds))
 
 
-def audited(inputs, metrics) -> list[str]:
+def audited(inputs: tuple[Scenario, Truth, RunLog], metrics: Any) -> list[str]:
     return check_metrics(*inputs, metrics, jobs_table(*inputs), nodes_table(*inputs))
 
 
@@ -86,7 +90,7 @@ def test_gpus_count_on_a_mixed_cluster_and_cpu_jobs_hold_none():
     scenario = Scenario(jobs([4.0, 0.0], [4.0, 6.0], [8.0, 8.0]), cluster(GPU_NODE, CPU_NODE))
     inputs = facts_inputs(scenario, [Ran(0, 0, 10, {0: 1}), Ran(1, 0, 10, {1: 1})])
     metrics = summarise(*inputs)
-    assert (metrics["allocation_ratio"], metrics["goodput"]) == (pytest.approx(0.5), 1.0)
+    assert [metrics["allocation_ratio"], metrics["goodput"]] == pytest.approx([0.5, 1.0])
     assert metrics["spare_cost"] == pytest.approx(100 / 2 + 10 / 2)
     assert audited(inputs, metrics) == []
 

@@ -68,9 +68,9 @@ def test_on_cpu_nodes_the_dominant_resource_counts():
 def test_on_a_node_that_states_no_cores_memory_counts_and_without_it_nothing_is_spare():
     columns = {"gpus_per_worker": [0.0], "cpus_per_worker": [4.0], "mem_gib_per_worker": [25.0]}
     of_memory = bill_of(columns, node(0, mem_gib=100), [Ran(0, 0, 8, {0: 1})])
-    assert (list(of_memory.own_usd), of_memory.spare_usd) == ([pytest.approx(2.0)], pytest.approx(6.0))
+    assert [*of_memory.own_usd, of_memory.spare_usd] == pytest.approx([2.0, 6.0])
     of_nothing = bill_of(columns, node(0), [Ran(0, 0, 8, {0: 1})])
-    assert (list(of_nothing.own_usd), of_nothing.spare_usd) == ([pytest.approx(8.0)], 0.0)
+    assert [*of_nothing.own_usd, of_nothing.spare_usd] == pytest.approx([8.0, 0.0])
 
 
 def test_among_gpu_nodes_a_cpu_node_counts_its_cores():

@@ -56,7 +56,7 @@ def test_partitions_overlap():
     cluster = Cluster(pools=tuple(Pool(vm=vm, count=1, partition=entry) for entry in ("x | y", "y", "")))
     wanted = ["x", "y", "x|y", "z|y", "z", ""]
     site = Site.of(jobs(*[(0, 1, 1)] * len(wanted), partition=wanted), cluster, "pool")
-    allowed = [np.flatnonzero(site.allowed(row)).tolist() for row in range(len(wanted))]
+    allowed = [np.flatnonzero(np.asarray(site.allowed(row))).tolist() for row in range(len(wanted))]
     assert allowed == [[0], [0, 1], [0, 1], [0, 1], [2], [2]]
     wide = jobs((0, 1, 16), (0, 1, 16), (0, 1, 24), partition=["x", "y", "x|y"])
     assert largest_width(wide, cluster, "pool").tolist() == [8, 16, 16]

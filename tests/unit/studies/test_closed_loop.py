@@ -57,5 +57,5 @@ def test_a_window_of_the_log_keeps_its_cluster_as_a_table(recorded: Run) -> None
         {(p.nodes, p.partition, p.vm.gpus, p.vm.cpus, p.vm.mem_gib) for p in one.cluster.pools} for one in scenarios
     )
     assert first == second
-    starts_s = [simulate(one, "easy-backfill").log.job_first_start_s for one in scenarios]
-    assert np.array_equal(*starts_s)
+    starts_s, again_s = (simulate(one, "easy-backfill").log.job_first_start_s for one in scenarios)
+    assert np.array_equal(starts_s, again_s)

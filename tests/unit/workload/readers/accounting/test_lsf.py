@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.workload import CPU
 from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.readers.accounting.hosts import counted_hosts
 from dlsched.workload.readers.accounting.lsf_requests import cores_per_slot, gpus_of
@@ -101,9 +102,9 @@ def test_real_log(shared_data):
     if not path.exists():
         pytest.skip("the real log is not there")
     jobs = read_trace(path).workload
-    assert jobs.limit_s.tolist() == [43_200, 43_200]
+    assert jobs.columns()["limit_s"].tolist() == [43_200, 43_200]
     assert jobs.work.tolist() == [40_368, 40_368]
-    assert (jobs.workers * jobs.cpus_per_worker).tolist() == [128, 8]
+    assert jobs.requested[:, CPU].tolist() == [128, 8]
     assert jobs.gpus.sum() == 0
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.workload import CPU
 from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.readers.accounting import rows
 from dlsched.workload.readers.accounting.hosts import exec_hosts
@@ -128,7 +129,7 @@ def test_real_log(shared_data):
     jobs = read_trace(path).workload
     assert len(jobs) == 9
     assert jobs.gpus.sum() == 11  # 1 + 4 + 2 + 4
-    assert jobs.workers @ jobs.cpus_per_worker == 277  # 32 + 32 + 4 + 65 + 12 + 28 + 28 + 28 + 48
+    assert jobs.requested[:, CPU].sum() == pytest.approx(277)  # 32 + 32 + 4 + 65 + 12 + 28 + 28 + 28 + 48
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,8 @@ def test_real_log(shared_data):
     trace = read_trace(path)
     assert trace.report.counts == {"rows": 2, "kept": 1, "repaired": 0, "dropped": 1}  # the same job twice
     assert trace.workload.work.tolist() == [60]
-    assert trace.workload.limit_s.tolist() == [36_000]
-    assert trace.workload.recorded_start_s.tolist() == [1_311_095_354 - 1_310_761_621]
+    assert trace.workload.columns()["limit_s"].tolist() == [36_000]
+    assert trace.workload.columns()["recorded_start_s"].tolist() == [1_311_095_354 - 1_310_761_621]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_real_log(shared_data):
 )
 def test_a_category_may_hold_colons(category, limit_s):
     trace = read(record(1, category=category))
-    assert trace.workload.limit_s.tolist() == [limit_s]
+    assert trace.workload.columns()["limit_s"].tolist() == [limit_s]
 
 
 def test_a_rescheduled_job_has_two_runs():
