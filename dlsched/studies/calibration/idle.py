@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.workload import Floats, Ints, Workload
+from dlsched.domain.workload import Floats, Workload
 from dlsched.metrics.idle_and_wanted import QueueOverTime, away_of, held_from_s, queue_over_time
-from dlsched.placement.eligibility import Claims, eligible
 from dlsched.studies.calibration.measures import LONG_WAIT_S
 from dlsched.studies.calibration.record import complete_from_s
+from dlsched.studies.queues import load_of, separate_queues
 
 
 def idle_of_record(jobs: Workload, cluster: Cluster) -> float | None:
@@ -75,8 +75,7 @@ def _queues(
     for queue in np.unique(queue_of_job[queue_of_job >= 0]):
         own, nodes = np.flatnonzero(queue_of_job == queue), queue_of_node == queue
         capacity = cluster.nodes.capacity[nodes].sum(axis=0)
-        asked = jobs.work[own] @ held[own]
-        load = np.divide(asked, capacity, out=np.zeros_like(asked), where=(capacity > 0) & np.isfinite(capacity))
+        load = load_of(jobs.work[own] @ held[own], capacity)
         if not load.any():
             continue
         resource = int(load.argmax())
@@ -90,22 +89,3 @@ def _queues(
             float(capacity[resource]),
         )
         yield int(nodes.sum()), found, found.seconds_between(from_s, to_s)
-
-
-def separate_queues(jobs: Workload, cluster: Cluster) -> tuple[Ints, Ints]:
-    """Return the queue of each job and of each node, shapes (jobs,) and (nodes,); -1 for a job that no node may run.
-
-    Nodes that some job could use together have one queue.
-    """
-    nodes, claims = cluster.nodes, Claims.of(jobs)
-    queue_of_node = np.arange(cluster.num_nodes)
-    first_node = np.full(len(claims.distinct), -1)
-    for number, claim in enumerate(claims.distinct):
-        mask = eligible(claim, nodes.partition, nodes.gpu_type)
-        allowed = np.arange(cluster.num_nodes) if mask is None else np.flatnonzero(mask)
-        if len(allowed):
-            first_node[number] = allowed[0]
-            joined = np.isin(queue_of_node, queue_of_node[allowed])
-            queue_of_node[joined] = queue_of_node[allowed].min()
-    of_claim = np.where(first_node < 0, -1, queue_of_node[first_node])
-    return np.asarray(of_claim[claims.of_row], dtype=np.int64), np.asarray(queue_of_node, dtype=np.int64)

@@ -9,9 +9,9 @@ from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import CPU, GPU, Floats, partition_names
 from dlsched.metrics.idle_and_wanted import ROUNDING, QueueOverTime, away_of, queue_over_time
 from dlsched.metrics.step_functions import sum_after, thin
-from dlsched.studies.calibration.idle import separate_queues
 from dlsched.studies.history.answer import Capacity, IdleHour, Resource, Series
 from dlsched.studies.history.record import Bools, Record
+from dlsched.studies.queues import separate_queues
 
 MOST_STEPS = 200_000
 MOST_WIDTHS = 512

@@ -12,6 +12,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures.size import cost_and_service
 from dlsched.studies.design import Variant, changed
 from dlsched.studies.design.factors import NODES_OF, factor_of
+from dlsched.studies.queues import busiest_types
 from dlsched.studies.sizing import SizeSpec, check, read_spec, usual_runs
 from dlsched.studies.sizing.answer import Sizing, one_more
 from dlsched.studies.sizing.sizes import ALL, most_nodes
@@ -100,8 +101,13 @@ def fill(scenario: Scenario, shown: SizeSpec | None) -> None:
 
 
 def keys_of(scenario: Scenario) -> list[str]:
-    """Return the numbers of nodes that can vary: of the whole cluster, or of each VM type where there are several."""
+    """Return the numbers of nodes that can vary: of the whole cluster, or of each VM type where there are several.
+
+    Of more types than can vary at once those of the busiest queue come first.
+    """
     names = list(dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools))
+    if len(names) > MOST_TYPES:
+        names = list(busiest_types(scenario.workload, scenario.cluster))
     return [ALL] if scenario.cluster.free_slots or len(names) == 1 else [NODES_OF + name for name in names]
 
 

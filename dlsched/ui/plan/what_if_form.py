@@ -13,6 +13,7 @@ from dlsched.policies.registry import LABELS, find
 from dlsched.studies.design import Factor, factor_of
 from dlsched.studies.design.factors import NODES_OF, Role, factors_for
 from dlsched.studies.design.variants import Value
+from dlsched.studies.queues import busiest_types
 from dlsched.studies.what_if import WhatIfSpec
 from dlsched.ui.fields.factor import control
 from dlsched.ui.fields.policy_and_params import (
@@ -54,9 +55,14 @@ def controls(spec: WhatIfSpec, scenario: Scenario) -> None:
 
 
 def usual_keys(scenario: Scenario) -> list[str]:
-    """Return the changes that have a control from the start: nodes by type, demand, durations, due dates, prices."""
+    """Return the changes that have a control from the start: nodes by type, demand, durations, due dates, prices.
+
+    Of many node types those of the busiest queue.
+    """
     cluster, jobs = scenario.cluster, scenario.workload
     names = list(dict.fromkeys(pool.vm.name for pool in cluster.pools))
+    if len(names) > MOST_POOLS:
+        names = list(busiest_types(jobs, cluster))
     alone = [name for name in names if sum(pool.vm.name == name for pool in cluster.pools) == 1]
     nodes = ["nodes"] if len(cluster.pools) < 2 else [f"{NODES_OF}{name}" for name in alone[:MOST_POOLS]]
     keys = [*nodes, "demand", "durations"]
