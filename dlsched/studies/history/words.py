@@ -12,6 +12,8 @@ from dlsched.wording.formats import Kind, amount, capital, duration, money, numb
 
 HOUR_WORDS = {"gpus": "GPU-hours", "cpus": "core-hours"}
 UNIT_WORDS = {"gpus": "GPUs", "cpus": "cores"}
+LEAST_HELD = 0.01
+"""Below this share of the jobs, holds are left to the table."""
 SAMPLE = "This looks like a sample of jobs, not a whole log"
 
 
@@ -30,7 +32,7 @@ def _waits(answer: History) -> str:
         f"{amount(answer.started, 'job')}{of} waited {duration(total.wait.median_s)} at the median and "
         f"{duration(total.wait.p95_s)} at p95; {over}."
     )
-    if total.held:
+    if total.held and total.held >= LEAST_HELD * answer.jobs:
         text += f" {amount(total.held, 'job')} {'was' if total.held == 1 else 'were'} also held before that."
     return text
 
@@ -58,9 +60,7 @@ def idle_sentence(answer: History) -> str:
     text = f"{share(main.idle_h / main.available_h)} of the {UNIT_WORDS[answer.resource]} stood idle"
     if answer.idle_wanted is None:
         return f"{text}; no job waited meanwhile."
-    return (
-        f"{text}; while jobs waited, {share(answer.idle_wanted)} of the cluster stood idle that they could have used."
-    )
+    return f"{text}; while jobs that fit waited, {share(answer.idle_wanted)} of the cluster did."
 
 
 def cards_of(answer: History) -> list[tuple[str, str, str]]:
