@@ -6,7 +6,7 @@ import numpy as np
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S, HOUR_S
-from dlsched.domain.workload import Floats
+from dlsched.domain.workload import GPU, Floats
 from dlsched.studies.calibration.idle import idle_of_record
 from dlsched.studies.history.answer import (
     GROUPINGS,
@@ -43,8 +43,6 @@ JOBS_PER_S = 150_000.0
 LONGEST = 20
 SAMPLE_IDLE, SAMPLE_USED, SAMPLE_WAIT_S = 0.9, 0.1, 600.0
 """A log of a sample of jobs: so much idle while jobs wait, so little in use, and a median wait of so long; ours."""
-FEW, HALF = 0.1, 0.5
-"""Where fewer jobs need GPUs and they hold less than half of the core-hours, cores are the main resource; ours."""
 UNUSUAL, LEAST_MONTHS = 2.0, 4
 LEAST_DAYS = 20
 """A month at an end of the log with fewer days in it is not compared with others."""
@@ -76,7 +74,7 @@ def history_of(spec: HistorySpec, scenario: Scenario, progress: Progress | None 
     record, clock = record_of(scenario), clock_of(scenario.workload)
     rates = rates_of(spec, scenario, record)
     usd = usd_of(record, rates)
-    resource = _main_resource(record)
+    resource: Resource = "gpus" if scenario.counted == GPU and (record.gpus > 0).any() else "cpus"
     report(0.1, "Waits and hours")
     total = rows_of(record, groups_of(None, len(record.jobs)), usd)[0].model_copy(update={"name": "all jobs"})
     groups = _groups(record, usd, clock)
@@ -196,13 +194,6 @@ def _unusual(months: tuple[GroupRow, ...], record: Record, clock: Clock, resourc
     usual = float(np.median(per_day))
     far = (per_day > UNUSUAL * usual) | (per_day < usual / UNUSUAL)
     return tuple(month.name for month, is_far in zip(np.array(months, dtype=object)[whole], far, strict=True) if is_far)
-
-
-def _main_resource(record: Record) -> Resource:
-    """Return GPUs, or cores where hardly a job has GPUs and cores are told."""
-    on_gpus, core_h = record.gpus > 0, record.cores * record.run_h
-    few = on_gpus.mean() < FEW and core_h[on_gpus].sum() < HALF * core_h.sum()
-    return "cpus" if not on_gpus.any() or (core_h.any() and few) else "gpus"
 
 
 def _is_sample(main: Capacity | None, total: GroupRow) -> bool:

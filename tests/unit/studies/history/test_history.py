@@ -14,7 +14,7 @@ from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.workload import Workload
+from dlsched.domain.workload import GPU, Workload
 from dlsched.studies.calibration.idle import idle_of_record
 from dlsched.studies.calibration.record import complete_from_s
 from dlsched.studies.history import STUDY, History, history_of, spec_of
@@ -231,11 +231,14 @@ def test_a_log_of_cores() -> None:
     assert "GPU-hours" not in charge_rows(found, "user")[0]
 
 
-def test_few_jobs_with_gpus_leave_cores_the_main_resource() -> None:
+def test_a_few_gpus_leave_cores_the_main_resource_as_on_every_page() -> None:
     few = [job(f"j{i}", i, i, i + 2, 1 if i == 7 else 0, cpus_per_worker=4.0) for i in range(30)]
-    assert answered(log(few)).resource == "cpus"
-    more = [row | {"cpus_per_worker": 400.0} if row["gpus_per_worker"] else row for row in few]
-    assert answered(log(more)).resource == "gpus"
+    rare = Cluster(pools=(Pool(vm=VmType(name="gpu", gpus=8, cpus=32), count=1),
+                          Pool(vm=VmType(name="cpu", gpus=0, cpus=32), count=29)))  # fmt: skip
+    for cluster, expected in ((rare, "cpus"), (two_nodes(), "gpus")):
+        scenario = log(few, cluster)
+        assert answered(scenario).resource == expected
+        assert (scenario.counted == GPU) == (expected == "gpus")
 
 
 def test_prices_are_those_typed_then_of_the_nodes_then_examples() -> None:
