@@ -20,7 +20,7 @@ from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import hits_words, neighbour_words, reached_words, sure_words
 from dlsched.studies.sizing.words import sentence as sentence_of_size
 from dlsched.wording.certainty import interval_note, range_note, range_words
-from dlsched.wording.formats import MISSING, amount, count
+from dlsched.wording.formats import MISSING, amount, count, cut
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
@@ -194,7 +194,7 @@ def _sensitivity(memo: Memo) -> str:
 def _assumptions(memo: Memo) -> str:
     most = MOST_ASSUMPTIONS_DENSE if _is_dense(memo) else MOST_ASSUMPTIONS
     more = len(memo.assumptions) - most
-    labels = " · ".join(said(chip.label, 120) for chip in memo.assumptions[:most])
+    labels = " · ".join(said(cut(chip.label, longest=120)) for chip in memo.assumptions[:most])
     labels += f" · and {more} more in the appendix" if more > 0 else ""
     return f'<h2>Assumptions</h2><p class="small">{labels}</p>' if labels else ""
 
@@ -349,7 +349,9 @@ def _happened(found: Happened | None) -> str:
 
 
 def _all_assumptions(memo: Memo) -> str:
-    chips = listing(f"<b>{said(chip.label, 200)}</b>: {said(chip.why)}" for chip in (*memo.caveats, *memo.assumptions))
+    chips = listing(
+        f"<b>{said(cut(chip.label, 400))}</b>: {said(chip.why)}" for chip in (*memo.caveats, *memo.assumptions)
+    )
     cautions = listing(said(f"{guard.text} {guard.action}.") for guard in memo.cautions)
     bounds = listing(said(f"{name}: {words}") for name, words in memo.bounds.items())
     parts = [("Assumptions", chips), ("Read with care", cautions), ("Proven limits", bounds)]

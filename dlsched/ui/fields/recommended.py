@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find, unmet_needs
+from dlsched.wording.caveats import believes_limits
 from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import number
 
@@ -78,7 +79,12 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
             ),
             Recommended("modelarts-greedy", "Keeps all nodes busy by resizing jobs, and needs no run times for it."),
         ]
-    found += [Recommended("sjf", "Shows what knowing run times is worth: short jobs start first."), las]
+    sjf = (
+        "Jobs with short time limits start first."
+        if believes_limits(scenario)
+        else ("Shows what knowing run times is worth: short jobs start first.")
+    )
+    found += [Recommended("sjf", sjf), las]
     found += [
         Recommended("edf", "Jobs have due dates: the earliest starts first."),
         Recommended("priority", "Jobs have priorities: the highest starts first."),
