@@ -13,6 +13,9 @@ from dlsched.studies.calibration.measures import LONG_WAIT_S
 from dlsched.studies.calibration.record import complete_from_s
 from dlsched.studies.queues import load_of, separate_queues
 
+MOST_IDLE = 0.9
+"""Where more of the cluster than this is idle while jobs wait long, most jobs are missing from the file; ours."""
+
 
 def idle_of_record(jobs: Workload, cluster: Cluster) -> float | None:
     """Return :func:`idle_wanted_share` of what was recorded; None without a queue."""

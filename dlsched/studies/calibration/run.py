@@ -16,7 +16,7 @@ from dlsched.domain.workload import Texts
 from dlsched.policies import registry
 from dlsched.store.record import CellStore
 from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate
-from dlsched.studies.calibration.idle import idle_beside_long_waits, idle_of_record, idle_wanted_share
+from dlsched.studies.calibration.idle import MOST_IDLE, idle_beside_long_waits, idle_of_record, idle_wanted_share
 from dlsched.studies.calibration.record import closed_loop, record_of
 from dlsched.studies.calibration.spec import CalibrationSpec
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
@@ -27,8 +27,6 @@ from dlsched.wording.formats import share
 
 USUAL = ("fifo", "fifo-skip", "easy-backfill", "sjf", "priority")
 """Rules that schedulers of shared clusters are close to; those whose needs are met are replayed when none is named."""
-MOST_IDLE = 0.9
-"""Where more of the cluster than this is idle while jobs wait long, most jobs are missing from the file; ours."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.domain.workload import GPU, Floats
-from dlsched.studies.calibration.idle import idle_of_record
+from dlsched.studies.calibration.idle import MOST_IDLE, idle_beside_long_waits, idle_of_record
 from dlsched.studies.history.answer import (
     GROUPINGS,
     OUTCOMES,
@@ -41,8 +41,6 @@ from dlsched.wording.formats import amount, share
 RESOURCES: tuple[Resource, ...] = ("gpus", "cpus")
 JOBS_PER_S = 150_000.0
 LONGEST = 20
-SAMPLE_IDLE, SAMPLE_USED, SAMPLE_WAIT_S = 0.9, 0.1, 600.0
-"""A log of a sample of jobs: so much idle while jobs wait, so little in use, and a median wait of so long; ours."""
 UNUSUAL, LEAST_MONTHS = 2.0, 4
 LEAST_DAYS = 20
 """A month at an end of the log with fewer days in it is not compared with others."""
@@ -93,6 +91,7 @@ def history_of(spec: HistorySpec, scenario: Scenario, progress: Progress | None 
             if one == resource:
                 steps, notable, worst = idle_steps(record, scenario.cluster, one, window_s, _phase_s(clock))
     main = next((one for one in capacity if one.resource == resource), None)
+    free = idle_beside_long_waits(record.jobs, scenario.cluster) if capacity else None
     usd_per_h = rates.gpu_usd if resource == "gpus" else rates.core_usd
     report(0.9, "Longest waits")
     return History(
@@ -123,8 +122,8 @@ def history_of(spec: HistorySpec, scenario: Scenario, progress: Progress | None 
         longest=_longest(record, resource),
         series=series_of(record, resource),
         unusual_months=_unusual(groups.get("month", ()), record, clock, resource),
-        is_sample=_is_sample(main, total),
-        notes=_notes(record, scenario, main, total),
+        is_sample=free is not None and free > MOST_IDLE,
+        notes=_notes(record, scenario, main, free),
     )
 
 
@@ -196,16 +195,8 @@ def _unusual(months: tuple[GroupRow, ...], record: Record, clock: Clock, resourc
     return tuple(month.name for month, is_far in zip(np.array(months, dtype=object)[whole], far, strict=True) if is_far)
 
 
-def _is_sample(main: Capacity | None, total: GroupRow) -> bool:
-    """Whether nearly all was idle while jobs waited long: jobs that held it are not in the log."""
-    if main is None or main.idle_queued is None or total.wait is None:
-        return False
-    is_empty = main.idle_queued > SAMPLE_IDLE and main.used_h < SAMPLE_USED * main.available_h
-    return is_empty and total.wait.median_s > SAMPLE_WAIT_S
-
-
-def _notes(record: Record, scenario: Scenario, main: Capacity | None, total: GroupRow) -> tuple[str, ...]:
-    """Return what must be known to read the numbers."""
+def _notes(record: Record, scenario: Scenario, main: Capacity | None, free: float | None) -> tuple[str, ...]:
+    """Return what must be known to read the numbers; ``free`` as :func:`idle_beside_long_waits`."""
     notes = []
     before = int((record.ran & ~record.started).sum())
     if before:
@@ -224,7 +215,7 @@ def _notes(record: Record, scenario: Scenario, main: Capacity | None, total: Gro
     if main is not None and main.over_h > 0:
         over = share(main.over_h / max(main.used_h, 1e-300))
         notes.append(f"At times jobs used more than the cluster has ({over} of the hours used): it may be too small.")
-    if main is not None and _is_sample(main, total):
-        text = f"{share(main.idle_queued)} of the capacity was idle while jobs waited: this looks like a sample of jobs"
+    if free is not None and free > MOST_IDLE:
+        text = f"{share(free)} of the cluster was idle while jobs waited: this looks like a sample of jobs"
         notes.append(f"{text}, not a whole log, so idle hours say nothing.")
     return tuple(notes)
