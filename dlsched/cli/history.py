@@ -15,6 +15,7 @@ from dlsched.studies.history import STUDY, History, spec_of
 from dlsched.studies.history.answer import GROUPING_WORDS
 from dlsched.studies.history.words import (
     FIT_NOTE,
+    capacity_rows,
     charge_rows,
     idle_rows,
     kind_of,
@@ -54,6 +55,9 @@ def _show(answer: History, by: str, clock: Clock) -> None:
         rows = charge_rows(answer, by)
         many = len(answer.groups[by])
         _print(rows[:many], rows[many:])
+    if answer.capacity and not answer.is_sample:
+        print("\nUse of the cluster:")
+        _print(capacity_rows(answer))
     if answer.worst:
         print(f"\n{printable(outlier_words(answer, clock))} {FIT_NOTE}")
         _print(idle_rows(answer, clock)[:5])

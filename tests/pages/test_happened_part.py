@@ -83,6 +83,9 @@ def test_it_is_computed_and_shown(store: Store, open_page: OpenPage, runner: Run
     cost = next(frame for frame in app.dataframe if "share of cost" in frame.value.columns)
     assert cost.value["user"].tolist() == ["ann", "<b>bob</b>", "total", "idle (not charged)"]
     assert "prices of the node types" in text
+    use = next(frame for frame in app.dataframe if "hours idle" in frame.value.columns)
+    assert use.value["resource"].tolist() == ["GPUs"]
+    assert use.value["hours available"].tolist() == [48]
 
 
 def test_a_typed_price_counts(store: Store, open_page: OpenPage, runner: Runner) -> None:

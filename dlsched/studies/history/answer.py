@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field
-
 from dlsched.domain.model import Answer, FrozenModel
 
 Grouping = Literal["user", "group", "partition", "month", "job_class"]
@@ -86,8 +84,6 @@ class Capacity(FrozenModel):
     used_h: float
     idle_h: float
     over_h: float
-    idle_queued: float | None = Field(None, description="Share of the capacity that was idle while jobs waited.")
-    queued_share: float = Field(0.0, description="Share of the window in which a job that needs it waited.")
 
 
 class IdleHour(FrozenModel):

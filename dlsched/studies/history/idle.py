@@ -79,8 +79,6 @@ def capacity_of(
     used_h = float(width_of(record, resource)[ran] @ inside_h)
     idle_h = float(queue.free @ length_h) + outside_h * queue.capacity
     available_h = queue.capacity * (to_s - from_s) / HOUR_S - away_h
-    queued_h = float(length_h[queue.waiting > 0].sum())
-    free_h = float(queue.free[queue.waiting > 0] @ length_h[queue.waiting > 0])
     return Capacity(
         resource=resource,
         amount=queue.capacity,
@@ -88,8 +86,6 @@ def capacity_of(
         used_h=used_h,
         idle_h=idle_h,
         over_h=max(used_h + idle_h - available_h, 0.0) if used_h + idle_h > available_h * (1 + ROUNDING) else 0.0,
-        idle_queued=free_h / (queued_h * queue.capacity) if queued_h > 0 else None,
-        queued_share=queued_h / ((to_s - from_s) / HOUR_S),
     )
 
 

@@ -18,7 +18,6 @@ from dlsched.studies.history.answer import OUTCOMES, WITHOUT_SUCCESS
 from dlsched.workload.import_report import in_seconds
 
 Bools = NDArray[np.bool_]
-ROUNDING_S = 1.0
 COLUMNS = ("started", "ran", "start_s", "end_s", "wait_s", "held_s", "gpus", "cores", "outcome")
 
 NO_START = InputError(

@@ -18,6 +18,7 @@ from dlsched.studies.history.spec import MOST_USD
 from dlsched.studies.history.words import (
     FIT_NOTE,
     SAMPLE,
+    capacity_rows,
     cards_of,
     charge_rows,
     idle_rows,
@@ -118,6 +119,9 @@ def _details(answer: History, scenario: Scenario) -> None:
     with right:
         st.subheader("How jobs ended", anchor=False)
         _table(outcome_rows(answer), "happened-outcomes", "Jobs and hours by recorded outcome")
+        if answer.capacity and not answer.is_sample:
+            st.subheader("Use of the cluster", anchor=False)
+            _table(capacity_rows(answer), "happened-capacity", "Hours of the cluster that there were, used and idle")
     st.markdown(f":gray[{safe(' '.join(notes_of(answer, clock)), 2000)}]")
 
 

@@ -32,9 +32,6 @@ GIB = 2.0**30
 STATUS = {"Succeeded": "completed", "JobFinished": "completed", "Failed": "failed"}
 """Reason of the condition Finished -> outcome; any other (OwnerNotFound, OutOfSync) is cancelled."""
 KNOWN_RESOURCES = ("cpu", "memory", "pods")
-QUEUE_KINDS = (
-    "ResourceFlavor", "ClusterQueue", "Cohort", "LocalQueue", "WorkloadPriorityClass", "Topology", "AdmissionCheck",
-)  # fmt: skip
 HOST_LEVEL = "kubernetes.io/hostname"
 
 

@@ -18,7 +18,15 @@ from dlsched.domain.workload import GPU, Workload
 from dlsched.studies.calibration.idle import idle_of_record
 from dlsched.studies.calibration.record import complete_from_s
 from dlsched.studies.history import STUDY, History, history_of, spec_of
-from dlsched.studies.history.words import charge_rows, notes_of, outlier_words, rows_of, sentence, wait_rows
+from dlsched.studies.history.words import (
+    capacity_rows,
+    charge_rows,
+    notes_of,
+    outlier_words,
+    rows_of,
+    sentence,
+    wait_rows,
+)
 from dlsched.wording.clock import clock_of
 
 HOUR = 3600.0
@@ -94,8 +102,10 @@ def test_idle_hours_count_while_the_log_shows_all_jobs() -> None:
     assert found.idle_usd == 39 * 2.5
     # from the first submission on: b (2 GPUs) waits 0.5 h beside 4 free; c (4) 1 h beside 2 free, 3 h beside 6 or 8
     assert found.idle_wanted == pytest.approx((2 * 0.5 + 0 * 1 + 4 * 3) / 8 / 4.5)
-    assert gpus.queued_share == 0.5
     assert cores.available_h == 6 * 32
+    gpu_row, core_row = capacity_rows(found)
+    assert (gpu_row["hours available"], gpu_row["hours idle"], gpu_row["idle"]) == (48, 39, 39 / 48)
+    assert (core_row["resource"], core_row["in the cluster"]) == ("cores", 32)
     assert cores.used_h == 4 * 2.5 + 8 * 1 + 8 * 1
 
 
