@@ -68,8 +68,10 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     start_s = submit_s + np.where(value["wait"] >= 0, value["wait"], np.nan)
     names_hosts = bool(pc.any(pc.not_equal(columns[HOSTS], "")).as_py())
     held = [start_s, start_s + run_s, np.where(ledger.alive, processors, np.nan)]
-    used = {name: most_at_once(*(values[value["partition"] == name] for values in held))
-            for name in np.unique(value["partition"][ledger.alive]).tolist()}  # fmt: skip
+    used = {}
+    for name in np.unique(value["partition"][ledger.alive]).tolist():
+        start, end, width = (values[value["partition"] == name] for values in held)
+        used[name] = max(most_at_once(start, end, width), float(np.nan_to_num(width).max(initial=0.0)))
     return Draft(
         ledger, submit_s, run_s, workers, per_worker,
         texts={"job_id": strings(columns["job"]), **_names(value), "recorded_nodes": columns[HOSTS],

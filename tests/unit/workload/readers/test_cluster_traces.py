@@ -181,5 +181,7 @@ def test_swf_partitions_split_the_nodes_where_their_peaks_fit():
     shared = read(swf(*rows, line(4, submit=20, procs=17, partition=1)), processors="cpus").cluster
     assert [(pool.partition, pool.count) for pool in shared.cluster.pools] == [("", 4)]
     assert shared.notes == ("Up to 40 processors were used at once, more than the 32 of the header",)
+    wide = read(swf(*rows, line(4, submit=20, wait=-1, procs=15, partition=2)), processors="cpus").cluster
+    assert [(pool.partition, pool.count) for pool in wide.cluster.pools] == [("1", 2), ("2", 2)]  # it has no start
     one = read(swf(rows[0], line(2, partition=1)), processors="cpus").cluster
     assert [(pool.partition, pool.count) for pool in one.cluster.pools] == [("", 4)]
