@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import read_trace
+from tests.support.traces import column, read, reasons
 
 WORKLOAD = {
     "description": "by hand", "nb_res": 8,
@@ -47,18 +48,6 @@ waiting_time,turnaround_time,stretch,consumed_energy,allocated_processors
 81,1188.0,2,86.0,0,1227.0,90.0,1317.0,39.0,129.0,1.4,-1,20 19
 82,1188.0,2,86.0,0,1227.0,9.0,1236.0,39.0,48.0,5.3,-1,20 19
 """
-
-
-def read(text, **options):
-    return read_trace(text if isinstance(text, bytes) else text.encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name).tolist(), strict=True))
-
-
-def reasons(trace, kind):
-    return {finding.reason: finding.count for finding in trace.report.of_kind(kind)}
 
 
 def test_workload_by_hand():

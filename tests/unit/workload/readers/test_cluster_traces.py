@@ -3,20 +3,8 @@
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_cluster, read_trace
-
-
-def read(text: str, **options):
-    return read_trace(text.encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name), strict=True))
-
-
-def reasons(trace, kind):
-    return {f.reason: f.count for f in trace.report.of_kind(kind)}
-
+from dlsched.workload.readers import read_cluster
+from tests.support.traces import column, read, reasons
 
 # ---- openb ---------------------------------------------------------------------------------------
 

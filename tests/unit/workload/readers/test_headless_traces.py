@@ -5,21 +5,8 @@ import contextlib
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.readers.formats import NotJobs
-
-
-def read(content: str, **options):
-    return read_trace(content.encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name), strict=True))
-
-
-def reasons(trace, kind):
-    return {f.reason: f.count for f in trace.report.of_kind(kind)}
-
+from tests.support.traces import column, read, reasons
 
 # ---- Google 2011 ---------------------------------------------------------------------------------
 

@@ -8,23 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.readers.alibaba_spot import read_spot_nodes
 from dlsched.workload.readers.formats import NotJobs
 from dlsched.workload.readers.source import open_trace
-
-
-def read(content: str | bytes, **options):
-    return read_trace(content.encode() if isinstance(content, str) else content, "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name), strict=True))
-
-
-def reasons(trace, kind):
-    return {f.reason: f.count for f in trace.report.of_kind(kind)}
-
+from tests.support.traces import column, read, reasons
 
 # ---- Acme ----------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ import pickle
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.readers.formats import NotJobs
+from tests.support.traces import read, reasons
 
 GAVEL_7 = (
     "Big Net (batch size 64)\tcd %s && python3 t.py -b 64\t-n\t1\t3000\t5.000000\t2\n"
@@ -40,14 +40,6 @@ MURI = (
     "0,8,0,200,net,16,86000,1000,430,4,3,0,1\n1,1,90500,20,net,16,16000,90500,798,4,3,0,0\n"
 )
 POLLUX = "name,time,application,num_replicas,batch_size\na-0,9.5,alpha,4,320\nb-1,75,beta,1,64\nc-2,80,gamma,2,64\n"
-
-
-def read(text, **options):
-    return read_trace(text.encode(), "t", ReadOptions(**options))
-
-
-def reasons(trace, kind):
-    return {finding.reason: finding.count for finding in trace.report.of_kind(kind)}
 
 
 @pytest.mark.parametrize("text", [GAVEL_7, GAVEL_10])

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import CPU
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import read_trace
 from dlsched.workload.readers.accounting.hosts import counted_hosts
 from dlsched.workload.readers.accounting.lsf_requests import cores_per_slot, gpus_of
 from dlsched.workload.readers.formats import NotJobs
+from tests.support.traces import column, read, reasons
 
 T0 = 1_700_000_000  # 2023-11-14 22:13:20 UTC
 
@@ -53,18 +54,6 @@ LOG = (
     + '"EVENT_ADRSV_FINISH" "10.108" 1700000600 1700000500 501 "ann" "ann#1" "ann" 1 1700000500\n'
     + finish(5)[:150]
 )  # fmt: skip
-
-
-def read(text, **options):
-    return read_trace(text if isinstance(text, bytes) else text.encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name).tolist(), strict=True))
-
-
-def reasons(trace, kind):
-    return {finding.reason: finding.count for finding in trace.report.of_kind(kind)}
 
 
 def test_records_of_three_versions_by_hand():

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import CPU
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import read_trace
 from dlsched.workload.readers.accounting import rows
 from dlsched.workload.readers.accounting.hosts import exec_hosts
 from dlsched.workload.readers.accounting.pbs_requests import chunks_of, size_gib
+from tests.support.traces import column, read, reasons
 
 # 1,700,000,000 is 2023-11-14 22:13:20 UTC
 TORQUE = (
@@ -46,18 +47,6 @@ PRO = (
     "start=1704150020 exec_host=c3/0 exec_vnode=(c3:ncpus=1) Resource_List.ncpus=1 Resource_List.select=1:ncpus=1 "
     "resources_used.walltime=00:01:40 Exit_status=0\n"
 )  # fmt: skip
-
-
-def read(text, **options):
-    return read_trace(text if isinstance(text, bytes) else text.encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name).tolist(), strict=True))
-
-
-def reasons(trace, kind):
-    return {finding.reason: finding.count for finding in trace.report.of_kind(kind)}
 
 
 def test_torque_by_hand():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
+from tests.support.traces import read, reasons
 
 
 def job(state, minute, **more):
@@ -30,14 +30,6 @@ FINISHED = job("F", 0, etime="Tue Nov 14 22:05:00 2023", stime="Tue Nov 14 22:10
 RUNNING = job("R", 0, etime="Tue Nov  7 22:00:00 2023", stime="Tue Nov 14 22:20:00 2023", exec_host="c3/0*8+c4/0*8",
               resources_used={"walltime": "00:30:00"})  # fmt: skip
 LISTING = listing(a=FINISHED, b=RUNNING, c=job("Q", 1), d=job("F", 1, stime="yesterday"), e=7)
-
-
-def read(text, **options):
-    return read_trace(text.encode(), "t", ReadOptions(**options))
-
-
-def reasons(trace, kind):
-    return {finding.reason: finding.count for finding in trace.report.of_kind(kind)}
 
 
 def test_jobs_by_hand():

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import read_trace
+from tests.support.traces import column, read, reasons
 
 T0 = 1_700_000_000  # 2023-11-14 22:13:20 UTC
 
@@ -43,18 +44,6 @@ LOG = (
     + record(6, category="-l gpu=TRUE,h_rt=60")
     + record(7)[:90]
 )
-
-
-def read(text, **options):
-    return read_trace(text if isinstance(text, bytes) else text.encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name).tolist(), strict=True))
-
-
-def reasons(trace, kind):
-    return {finding.reason: finding.count for finding in trace.report.of_kind(kind)}
 
 
 def test_records_by_hand():

@@ -5,8 +5,9 @@ import json
 import pytest
 import yaml
 
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import read_trace
 from dlsched.workload.readers.formats import NotJobs
+from tests.support.traces import read, reasons
 
 DAY = "2025-02-03T"
 
@@ -52,17 +53,9 @@ def listed(*items):
     return json.dumps({"apiVersion": "v1", "items": items, "kind": "List"})
 
 
-def read(text, **options):
-    return read_trace(text.encode(), "t", ReadOptions(**options))
-
-
 def column(trace, name):
     short = [job_id.removeprefix("ns/") for job_id in trace.workload.job_id]
     return dict(zip(short, getattr(trace.workload, name), strict=True))
-
-
-def reasons(trace, kind):
-    return {f.reason: f.count for f in trace.report.of_kind(kind)}
 
 
 ONE = ran("a", spec={"priority": 100, "priorityClassRef": {"name": "research"}, "maximumExecutionTimeSeconds": 7200})

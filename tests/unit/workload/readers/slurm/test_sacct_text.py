@@ -3,10 +3,11 @@
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import read_trace
 from dlsched.workload.readers.detection import choose, detect
 from dlsched.workload.readers.slurm import SACCT_COMMAND
 from dlsched.workload.readers.slurm.fields import KNOWN_ORDERS, field_names
+from tests.support.traces import column, read, reasons
 
 HEAD = (
     "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw|NNodes|NCPUS"
@@ -30,18 +31,6 @@ def entry(job, state="COMPLETED", start=T + "5:00", end=T + "6:00", elapsed="60"
 
 def sacct(*lines: str, head: str = HEAD, trailing: str = "") -> str:
     return "".join(line + trailing + "\n" for line in (head, *lines) if line)
-
-
-def read(text: str | bytes, **options):
-    return read_trace(text if isinstance(text, bytes) else text.encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name), strict=True))
-
-
-def reasons(trace, kind):
-    return {f.reason: f.count for f in trace.report.of_kind(kind)}
 
 
 LINES = (

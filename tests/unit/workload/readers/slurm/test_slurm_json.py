@@ -12,20 +12,13 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.readers.slurm import json_values
+from tests.support.traces import column, reasons
 
 ZERO = 1_700_000_000
 
 
 def read(content, **options):
     return read_trace(json.dumps(content).encode(), "t", ReadOptions(**options))
-
-
-def column(trace, name):
-    return dict(zip(trace.workload.job_id, getattr(trace.workload, name), strict=True))
-
-
-def reasons(trace, kind):
-    return {f.reason: f.count for f in trace.report.of_kind(kind)}
 
 
 def told(value):

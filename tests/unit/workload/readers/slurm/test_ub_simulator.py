@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers import ReadOptions, read_trace
+from dlsched.workload.readers import read_trace
+from tests.support.traces import read
 
 EVENTS = """\
 # comment
@@ -25,10 +26,6 @@ TABLE = """\
 "2",2,2017-01-01 00:00:49,30,1800,24,12,"bo",1483246849,"q","normal","cv",NA,0,"","gpu:2",1,1,"",0,0.8
 "3",3,2017-01-01 00:01:00,30,0,3,1,"bo",1483246860,"q","normal","cv",2048,0,"CPU-N","",1,4,"2",0,0.8
 """
-
-
-def read(text, **options):
-    return read_trace(text.encode(), "t", ReadOptions(**options))
 
 
 def column(trace, name):
