@@ -10,7 +10,8 @@ import pandas as pd
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.domain.workload import CPU, GPU, Floats, Workload
+from dlsched.domain.workload import CPU, GPU, Workload
+from dlsched.workload.cluster_from_log import most_at_once
 from dlsched.workload.import_report import Bools, arrival_window_s
 
 TARGET_LOAD = 0.7
@@ -82,7 +83,7 @@ def _pool(workload: Workload, rows: Bools, gpu_type: str, resource: int) -> Pool
     widest = int(np.ceil(workers / on_one_node).max())
     asked, work, submit_s = workload.requested[rows, resource], workload.work[rows], workload.submit_s[rows]
     for_load = float(asked @ work) / arrival_window_s(workload) / TARGET_LOAD
-    for_all = _peak_if_nobody_waits(submit_s, submit_s + work, asked)
+    for_all = most_at_once(submit_s, submit_s + work, asked)  # if every job starts when submitted
     if widest > LARGEST_POOL:
         why = f"the largest job would need {widest:,} nodes of {node_size} {word}s; the limit is {LARGEST_POOL:,}"
         raise InputError("default cluster", why, f"Correct the {word} counts")
@@ -92,11 +93,3 @@ def _pool(workload: Workload, rows: Bools, gpu_type: str, resource: int) -> Pool
         return Pool(vm=VmType(name=f"{node_size}-core node", gpu_type="", gpus=0, cpus=node_size), count=count)
     name = f"{node_size}-GPU node" if gpu_type == ANY_GPU else f"{node_size}-GPU {gpu_type} node"[:80]
     return Pool(vm=VmType(name=name, gpu_type=gpu_type[:80], gpus=node_size), count=count)
-
-
-def _peak_if_nobody_waits(start_s: Floats, end_s: Floats, gpus: Floats) -> float:
-    """Return the most GPUs in use at once if every job starts when submitted."""
-    times = np.concatenate([end_s, start_s])  # ends first: a job may start where another ends
-    changes = np.concatenate([-gpus, gpus])
-    by_time = np.argsort(times, kind="stable")
-    return float(np.cumsum(changes[by_time]).max())

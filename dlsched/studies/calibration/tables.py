@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dlsched.domain.scenario import Scenario
-from dlsched.studies.calibration.answer import Calibration, ComparedGroup, ComparedTimes, Moments, PolicyFit
+from dlsched.studies.calibration.answer import Calibration, ComparedTimes, Moments, PolicyFit
 from dlsched.studies.calibration.measures import Measures
 from dlsched.studies.calibration.record import complete_from_s
 from dlsched.studies.calibration.words import (
@@ -120,12 +120,11 @@ def rows_of(answer: Calibration) -> list[dict[str, Any]]:
     for replay in answer.replays:
         rows.append(_row(replay, "all", "all jobs", replay.wait, replay.jct, "", replay.first, replay.second))
         for by, groups in replay.groups.items():
-            rows += [_group_row(replay, by, group) for group in groups]
+            rows += [
+                _row(replay, by, one.name, one.wait, one.jct, VERDICTS[verdict_of(one)], None, one.second)
+                for one in groups
+            ]
     return rows
-
-
-def _group_row(replay: PolicyFit, by: str, group: ComparedGroup) -> dict[str, Any]:
-    return _row(replay, by, group.name, group.wait, group.jct, VERDICTS[verdict_of(group)], None, group.second)
 
 
 def _row(

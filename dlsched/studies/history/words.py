@@ -135,13 +135,9 @@ def charge_rows(answer: History, by: str) -> list[dict[str, Any]]:
     main = answer.main
     if main is not None and not answer.is_sample:
         idle = dict.fromkeys(rows[0])
-        idle |= {GROUPING_WORDS[by]: "idle (not charged)", _hours_name(answer.resource): main.idle_h}
+        idle |= {GROUPING_WORDS[by]: "idle (not charged)", HOUR_WORDS[answer.resource]: main.idle_h}
         rows.append(idle | ({} if answer.idle_usd is None else {"cost ($)": answer.idle_usd}))
     return rows
-
-
-def _hours_name(resource: str) -> str:
-    return HOUR_WORDS[resource]
 
 
 def _charge(answer: History, by: str, row: GroupRow) -> dict[str, Any]:

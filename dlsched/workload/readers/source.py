@@ -88,13 +88,18 @@ def json_object(text: TraceText, do: str) -> dict[str, Any]:
     what, data = f"file {text.name}", text.data
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_JSON_VALUES:
         raise InputError(what, f"its JSON has more than {MAX_JSON_VALUES:,} values", "Export fewer jobs")
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):
-        raise InputError(what, "its JSON is damaged or cut off", do) from None
+    content = json_value(text, do, what)
     if not isinstance(content, dict):
         raise InputError(what, "its JSON is no object", do)
     return content
+
+
+def json_value(text: TraceText, do: str, what: str) -> Any:
+    """Return the JSON value that a file is; InputError about ``what``, with the way out ``do``, if it is damaged."""
+    try:
+        return json.loads(text.data)
+    except (ValueError, RecursionError):
+        raise InputError(what, "its JSON is damaged or cut off", do) from None
 
 
 def _stored_bytes(source: Path | bytes, name: str) -> tuple[bytes, str]:

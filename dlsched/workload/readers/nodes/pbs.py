@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
-from dlsched.domain.errors import InputError
 from dlsched.workload.cluster_from_log.found import ClusterFound, Node, joined
 from dlsched.workload.readers.nodes.slurm import amount
 from dlsched.workload.readers.nodes.told import found
-from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.source import TraceText, json_object
 
 GIB = {"b": 2.0**-30, "kb": 2.0**-20, "mb": 2.0**-10, "gb": 1.0, "tb": 2.0**10, "": 2.0**-30}
 DOWN = ("down", "offline", "unknown", "stale", "provision", "maintenance")
@@ -33,12 +31,7 @@ def read_pbsnodes(text: TraceText) -> ClusterFound:
 
 def read_pbsnodes_json(text: TraceText) -> ClusterFound:
     """Return the cluster of ``pbsnodes -a -F json``."""
-    try:
-        content = json.loads(text.data)
-    except (ValueError, RecursionError):
-        why, do = "it is not valid JSON, or nested too deep", "Print it again; it may be cut off"
-        raise InputError(f"file {text.name}", why, do) from None
-    listed = content.get("nodes") if isinstance(content, dict) else None
+    listed = json_object(text, "Print it again").get("nodes")
     fields = {}
     for name, item in (listed if isinstance(listed, dict) else {}).items():
         own: dict[str, Any] = item if isinstance(item, dict) else {}

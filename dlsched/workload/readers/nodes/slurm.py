@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,7 @@ from dlsched.domain.errors import InputError
 from dlsched.workload.cluster_from_log.found import ClusterFound, Node, joined
 from dlsched.workload.readers.nodes.told import Names, found
 from dlsched.workload.readers.slurm.tres import Tres, parse_gres, parse_tres
-from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.source import TraceText, json_object
 
 MIB_PER_GIB = 1024
 LARGEST_GPUS = 1e6
@@ -54,12 +53,7 @@ def read_scontrol(text: TraceText) -> ClusterFound:
 
 def read_scontrol_json(text: TraceText) -> ClusterFound:
     """Return the cluster of ``scontrol show nodes --json``."""
-    try:
-        content = json.loads(text.data)
-    except (ValueError, RecursionError):
-        why, do = "it is not valid JSON, or nested too deep", "Print it again; it may be cut off"
-        raise InputError(f"file {text.name}", why, do) from None
-    listed = content.get("nodes") if isinstance(content, dict) else None
+    listed = json_object(text, "Print it again").get("nodes")
     nodes, down = dict[str, Node](), list[str]()
     for item in listed if isinstance(listed, list) else []:
         if not isinstance(item, dict) or not isinstance(name := item.get("name") or item.get("hostname"), str):

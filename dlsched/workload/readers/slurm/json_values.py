@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.source import TraceText, json_value
 
 Job = Mapping[str, Any]
 
@@ -21,10 +20,7 @@ def jobs_in(text: TraceText, what: str) -> tuple[list[Any], Job]:
     InputError
         Damaged JSON, or no jobs in it.
     """
-    try:
-        content = json.loads(text.data)
-    except (ValueError, RecursionError):
-        raise InputError(what, "its JSON is damaged or cut off", "Export it again") from None
+    content = json_value(text, "Export it again", what)
     beside = content if isinstance(content, dict) else {}
     jobs = beside.get("jobs", content)
     if not isinstance(jobs, list) or not jobs:
