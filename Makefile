@@ -15,7 +15,7 @@ help:  ## show this list
 	@echo '  ARGS="..." passes options on, as in: make run ARGS="--store my.duckdb", make test ARGS="-k smd"'
 
 run: $(RUNTIME) $(KERNELS)  ## start the app in the browser, on a free port of this machine
-	@$(VENV_PYTHON) tools/launch.py $(ARGS)
+	@.venv/bin/dlsched app $(ARGS)
 
 test: $(DEV) $(KERNELS)  ## run all tests, two processes
 	@$(VENV_PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
@@ -47,17 +47,17 @@ clean:  ## remove .venv and every cache
 	rm -rf .venv site .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Set-up. The stamps make it a no-op until a requirements file changes.
-$(RUNTIME): requirements.txt
+# Set-up. The stamps make it a no-op until one of the files changes that say what to install.
+$(RUNTIME): requirements.txt constraints.txt pyproject.toml
 	@tools/setup.sh requirements.txt
 	@touch $@
 
-$(DEV): requirements.txt requirements-dev.txt
+$(DEV): requirements.txt requirements-dev.txt constraints.txt pyproject.toml
 	@tools/setup.sh requirements-dev.txt
 	@touch $(RUNTIME) $@
 
 # The compiled loops are kept beside their sources; doing it here spares the first run of the app the wait.
 $(KERNELS): $(wildcard dlsched/sim/kernels/*.py dlsched/sim/kernels/*/*.py dlsched/policies/*/*kernels/*.py) dlsched/sim/log.py dlsched/domain/plan.py dlsched/domain/policy.py | $(RUNTIME)
-	@echo "Preparing fast code, once: about a minute."
-	@$(VENV_PYTHON) -c "from dlsched.runner.worker import get_ready; get_ready()"
+	@echo "Preparing fast code, once: one to two minutes."
+	@$(VENV_PYTHON) -c "from dlsched.runner.worker import compile_all; compile_all()"
 	@touch $@

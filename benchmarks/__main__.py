@@ -1,6 +1,7 @@
 """Measure every promise and print target, measured, ok; status 1 when one is broken.
 
-Options: commands, elastic, experiment, pd-ors, renting, size, slurm, smd, steady, store, sweep, what-if.
+Options: absences, backfill, commands, elastic, experiment, kills, million, mutated, pd-ors, preemptive, queue-tree,
+random-runs, renting, sessions, sharing, size, slurm, smd, steady, store, sweep, what-if, widths.
 """
 
 from __future__ import annotations
@@ -10,11 +11,21 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import (
+    absences,
     admission,
+    backfill,
     commands,
+    kills,
+    million,
+    mutated,
+    preemptive,
     primal_dual,
+    queue_tree,
+    random_runs,
     renting,
     rolling_horizon,
+    sessions,
+    sharing,
     sizing,
     slurm_log,
     steady_experiment,
@@ -22,13 +33,24 @@ from benchmarks import (
     storing,
     sweeping,
     what_if,
+    widths,
 )
 
 PARTS = {
+    "absences": absences.lines,
+    "backfill": backfill.lines,
     "commands": commands.lines,
     "elastic": rolling_horizon.lines,
+    "kills": kills.lines,
+    "million": million.lines,
+    "mutated": mutated.lines,
     "pd-ors": primal_dual.lines,
+    "preemptive": preemptive.lines,
+    "queue-tree": queue_tree.lines,
+    "random-runs": random_runs.lines,
     "renting": renting.lines,
+    "sharing": sharing.lines,
+    "sessions": sessions.lines,
     "size": sizing.lines,
     "slurm": slurm_log.lines,
     "smd": admission.lines,
@@ -37,6 +59,7 @@ PARTS = {
     "store": storing.lines,
     "sweep": sweeping.lines,
     "what-if": what_if.lines,
+    "widths": widths.lines,
 }
 
 

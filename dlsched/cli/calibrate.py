@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dlsched.cli.arguments import GROUPINGS, add_csv, add_json, add_reading
+from dlsched.cli.arguments import GROUPINGS, add_compute_options, add_csv, add_json, add_reading
 from dlsched.cli.output import print_table, printable, progress_line
 from dlsched.cli.reading import loaded
 from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
@@ -61,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="keep the answer in a result store, where the pages and other commands with --save find it (default "
         "store: DLSCHED_STORE, else ~/.dlsched/results.duckdb); put it after FILE",
     )
+    add_compute_options(parser)
     add_csv(parser, "one line per policy and group")
     add_json(parser)
 

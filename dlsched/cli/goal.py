@@ -12,7 +12,8 @@ from dlsched.cli.simulate import parse_params
 from dlsched.cli.study_command import add_flags
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.studies.design import Futures, usual_futures
+from dlsched.studies.design import Futures
+from dlsched.studies.design.futures import chosen_futures
 from dlsched.studies.sizing.conditions import read_condition
 from dlsched.studies.sizing.targets import read_target
 
@@ -70,10 +71,9 @@ def goal_of(options: Namespace, scenario: Scenario) -> dict[str, Any]:
 
 def futures_of(options: Namespace, scenario: Scenario) -> Futures:
     """Return the futures that were typed; what was not typed is usual for the scenario."""
-    usual = usual_futures(scenario)
     typed = getattr(options, "vary", None)
-    vary = usual.vary if typed is None else dict(read_vary(text) for text in typed if text != "none")
-    return Futures.first(usual.count if options.futures is None else options.futures, vary)
+    vary = None if typed is None else dict(read_vary(text) for text in typed if text != "none")
+    return chosen_futures(scenario, options.futures, vary)
 
 
 def read_vary(text: str) -> tuple[str, float]:

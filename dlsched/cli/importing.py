@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from argparse import Namespace
 from pathlib import Path
+from typing import NamedTuple
 
 from dlsched.cli.output import print_json, print_table, printable
 from dlsched.cli.reading import options_typed
@@ -14,6 +15,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import GPU
 from dlsched.wording.formats import amount, share
 from dlsched.wording.resources import name_of, requested_words, scarcest
+from dlsched.workload.catalogue import file_of
 from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.cluster_from_log.found import FOUND_COLUMNS
 from dlsched.workload.import_report import Report, fit_of, requested_totals
@@ -28,16 +30,25 @@ from dlsched.workload.readers.gpuaas import (
     read_instance_zip,
 )
 from dlsched.workload.readers.registry import find_format
+from dlsched.workload.readers.slurm_settings.found import SlurmFound, settings_of, with_slurm
 from dlsched.workload.readers.source import open_trace
 
 INSTANCE, INSTANCE_LABEL = "gpuaas", "an instance of GPU as a service"
 
 
+class _Imported(NamedTuple):
+    scenario: Scenario
+    report: Report
+    format_key: str
+    cluster: ClusterFound | None = None
+    slurm: SlurmFound | None = None
+
+
 def run(options: Namespace) -> int:
     """Carry out the command."""
-    path = Path(options.file).expanduser()
+    path = file_of(options.file)
     try:
-        scenario, report, format_key, found = _read(path, options.file, options_typed(options))
+        scenario, report, format_key, found, slurm = _read(path, options.file, options_typed(options))
     except InputError as refusal:
         if options.json and (named_as := _named_as(refusal, path)):
             print_json({"error": str(refusal), "named_as": named_as})
@@ -53,15 +64,16 @@ def run(options: Namespace) -> int:
         "assumptions": [one.words for one in scenario.assumptions],
         "cluster": scenario.cluster.model_dump(mode="json"),
         "cluster_found": None if found is None else found.plain(),
+        "slurm": None if slurm is None else slurm.plain(),
         "load": fit.load,
         "never_fit": fit.never_fit,
         "not_modelled": [str(finding) for finding in fit.not_modelled],
         "scenario_hash": scenario.content_hash,
     }
     if not options.check:
-        from dlsched.store import Store
+        from dlsched.cli.store import open_store
 
-        with Store(options.store) as store:
+        with open_store(options.store) as store:
             answer["version"] = store.save_scenario(scenario).version
     if options.json:
         print_json(answer)
@@ -100,15 +112,17 @@ def _named_as(refusal: InputError, path: Path) -> str:
     return "" if found.fallback else found.label
 
 
-def _read(path: Path, typed: str, options: ReadOptions) -> tuple[Scenario, Report, str, ClusterFound | None]:
-    """Return scenario, report, format and own cluster of a trace, or of an instance of GPU as a service."""
+def _read(path: Path, typed: str, options: ReadOptions) -> _Imported:
+    """Return what a trace, or an instance of GPU as a service, holds."""
     if path.is_dir() and is_instance_folder(path):
         read = read_instance_folder(path)
     elif path.is_file() and is_instance_zip(path):
         read = read_instance_zip(path, path.name)
     elif path.is_file():
         trace = read_trace(path, options=options)
-        return scenario_of(trace, path.stem), trace.report, trace.format_key, trace.cluster
+        return _Imported(scenario_of(trace, path.stem), trace.report, trace.format_key, trace.cluster, trace.slurm)
     else:
         raise InputError(f"file {typed}", "there is no such file", "Check the path")
-    return read.scenario, read.report, INSTANCE, None
+    settings = settings_of(options.slurm, None)
+    scenario = read.scenario if settings is None else with_slurm(read.scenario, settings)
+    return _Imported(scenario, read.report, INSTANCE, slurm=settings)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from dlsched.cli.arguments import build_parser
+from dlsched.cli.references import load_references
 
 _MODULES = {"import": "importing"}
 """Commands whose module is not called as they are."""
@@ -22,8 +23,9 @@ def main(args: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not end the run
-    parser = build_parser(next((text for text in args if not text.startswith("-")), ""))
-    options = parser.parse_args(args)
+    typed = args or ["app"]
+    parser = build_parser(next((text for text in typed if not text.startswith("-")), ""))
+    options = parser.parse_args(typed)
     if options.version:
         import dlsched
 
@@ -31,6 +33,8 @@ def main(args: Sequence[str]) -> int:
         return 0
     if options.command is None:
         parser.error("no command given")
+    if options.command == "app":  # the server that takes over this process writes where it likes
+        return _carry_out(options)
     with _answers_only():
         return _carry_out(options)
 
@@ -60,6 +64,7 @@ def _carry_out(options: Namespace) -> int:
 
     module = _MODULES.get(options.command, options.command.replace("-", "_"))
     try:
+        load_references(options)
         status: int = import_module(f"dlsched.cli.{module}").run(options)
         sys.stdout.flush()
         return status

@@ -67,6 +67,30 @@ def progress_line(quiet: bool) -> Callable[[float, str], None] | None:
     return show
 
 
+def waiting_line() -> Callable[[str], None]:
+    """Return a call that tells what is waited for on standard error, "" when that is over.
+
+    A terminal gets one line that changes; a log file gets one each minute.
+    """
+    shown_s: float | None = None
+
+    def show(text: str) -> None:
+        nonlocal shown_s
+        is_terminal, now_s = sys.stderr.isatty(), time.monotonic()
+        if not text:
+            if is_terminal and shown_s is not None:
+                print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
+            shown_s = None
+        elif is_terminal:
+            print(f"\r{printable(text):<110.110}", end="", file=sys.stderr, flush=True)
+            shown_s = now_s
+        elif shown_s is None or now_s - shown_s >= 60:
+            print(f"dlsched: {printable(text)}", file=sys.stderr, flush=True)
+            shown_s = now_s
+
+    return show
+
+
 def clear_line() -> None:
     """Take the line of progress away."""
     if sys.stderr.isatty():

@@ -24,7 +24,7 @@ def loaded(options: Namespace) -> Scenario:
 
 
 def options_typed(options: Namespace) -> ReadOptions:
-    """Return the reading choices of ``--read KEY=VALUE`` and ``--cluster FILE``.
+    """Return the reading choices of ``--read KEY=VALUE``, ``--cluster``, ``--queues`` and ``--slurm FILE``.
 
     Lists are separated by commas: ``cores_per_gpu=1:8,2:16``. A column mapping and a description of the cluster are
     given as files.
@@ -39,12 +39,16 @@ def options_typed(options: Namespace) -> ReadOptions:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
             raise InputError(f"--read {text}", "is not of the form KEY=VALUE", "Write it as in --read cpu_jobs=drop")
-        if key not in ReadOptions.model_fields:
+        if key in ("queues", "slurm") or key not in ReadOptions.model_fields:
             hint = names_hint(key, ReadOptions.model_fields)
             raise InputError(f"--read {text}", f"there is no reading choice {key!r}", hint)
         if key in given:
             raise InputError(f"--read {text}", f"{key} is given twice", "Give it once")
         given[key] = _value(key, value)
+    if options.queues:
+        given["queues"] = [_content(f"--queues {path}", path) for path in options.queues]
+    if options.slurm:
+        given["slurm"] = [_content(f"--slurm {path}", path) for path in options.slurm]
     if given.get("format", "auto") != "auto":
         find_format(given["format"])
     return validated(ReadOptions, given, "--read")
@@ -52,10 +56,14 @@ def options_typed(options: Namespace) -> ReadOptions:
 
 def _value(key: str, text: str) -> Any:
     if key in FILES:
-        try:
-            content = Path(text).expanduser().read_bytes()
-        except (OSError, ValueError) as error:
-            why = f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
-            raise InputError(f"--read {key}={text}", why, "Check the path") from None
+        content = _content(f"--read {key}={text}", text)
         return load_mapping(content) if key == "mapping" else content
     return parse_choice(key, text)
+
+
+def _content(typed: str, path: str) -> bytes:
+    try:
+        return Path(path).expanduser().read_bytes()
+    except (OSError, ValueError) as error:
+        why = f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
+        raise InputError(typed, why, "Check the path") from None

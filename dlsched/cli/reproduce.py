@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 
 from dlsched.cli.output import print_json, print_table
-from dlsched.runner.executor import open_pool
+from dlsched.cli.study_command import opened
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.wording.formats import duration
@@ -21,7 +21,7 @@ def run(options: Namespace) -> int:
     reproduction = find(options.key)
     progress = _tell if sys.stderr.isatty() else None
     before_s = _cpu_s()
-    with open_pool().executor as executor:
+    with opened(options) as executor:
         outcome = reproduction.run(Setting(options.quick, progress, options.load_scale, executor))
     cpu_s = _cpu_s() - before_s
     key, figure, paper, claim = reproduction.key, reproduction.figure, reproduction.paper.reference, reproduction.claim

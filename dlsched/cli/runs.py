@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from dlsched.cli.output import print_json, print_metrics, print_table, printable
+from dlsched.cli.store import open_store
 from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPIS
 from dlsched.store import Store
-from dlsched.studies.code_version import code_version
+from dlsched.studies.code_version import code_version, plugin_versions
 from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import amount
 
+WRITING = ("import", "delete", "restore", "note")
 _SHOWN = ("wait_p95", "late_share", "cost_month")
 
 
@@ -27,20 +29,21 @@ def run(options: Namespace) -> int:
         "import": _import,
         "delete": _delete,
         "restore": _restore,
+        "note": _set_note,
     }
-    with Store(options.store) as store:
+    with open_store(options.store, writes=options.action in WRITING) as store:
         actions[options.action](store, options)
     return 0
 
 
 def _list(store: Store, options: Namespace) -> None:
-    frame = store.list_runs(code_version=code_version())
+    frame = store.list_runs(code_version=code_version(), plugins=plugin_versions())
     rows: list[dict[str, Any]] = [{str(k): _present(v) for k, v in row.items()} for row in frame.to_dict("records")]
     if options.json:
         print_json({"runs": rows})
         return
     if not rows:
-        print("No runs yet. Save one with: python -m dlsched simulate FILE --policy fifo --save")
+        print("No runs yet. Save one with: dlsched simulate FILE --policy fifo --save")
         return
     header = ("run", "scenario", "policy", "seed", *(KPIS[key].label for key in _SHOWN), "audit", "made (UTC)", "note")
     print_table(header, [_line(row) for row in rows])
@@ -69,6 +72,8 @@ def _show(store: Store, options: Namespace) -> None:
         return
     print(f"run {info.run_id}: {info.policy} on {printable(info.scenario_name)}, seed {info.seed}, {info.params}")
     print(f"made {info.created_at:%Y-%m-%d %H:%M} UTC with {info.code_version} in {info.wall_s:.1f} s")
+    if info.plugin:
+        print(f"plug-in: {printable(info.plugin)}")
     if info.note:
         print(f"note: {printable(info.note)}")
     print_metrics(metrics, counted_of(store.get_scenario(info.scenario_hash)))
@@ -117,6 +122,11 @@ def _restore(store: Store, options: Namespace) -> None:
     for run_id in options.run_ids:
         store.run_info(run_id)
     _tell(options, {"restored": options.run_ids}, f"{amount(len(options.run_ids), 'run')} restored")
+
+
+def _set_note(store: Store, options: Namespace) -> None:
+    store.set_note(options.run_id, options.text)
+    _tell(options, {"run_id": options.run_id, "note": options.text}, f"note of run {options.run_id} saved")
 
 
 def _tell(options: Namespace, answer: dict[str, Any], sentence: str) -> None:

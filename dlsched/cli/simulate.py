@@ -18,7 +18,6 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
-from dlsched.studies.code_version import code_version
 from dlsched.studies.simulation import Run, resolve_policy, simulate, timed
 from dlsched.wording.counted import counted_of, room_words
 from dlsched.wording.formats import Kind, amount, as_cell
@@ -36,10 +35,11 @@ def run(options: Namespace) -> int:
     with ExitStack() as stack:
         store = None
         if options.save:
-            from dlsched.store import Store
+            from dlsched.cli.store import open_store
 
-            store = stack.enter_context(Store(options.store))  # before the run: another process may hold it
-        done = simulate(scenario, options.policy, params, options.seed, progress_line(options.json))
+            store = stack.enter_context(open_store(options.store))  # before the run: it may be refused
+        one_off = store is None  # what is kept must not depend on what computed it: only the engine times decisions
+        done = simulate(scenario, options.policy, params, options.seed, progress_line(options.json), one_off=one_off)
         answer = summary(done, cpu_s)
         if options.jobs:
             write_jobs(done, Path(options.jobs))
@@ -64,7 +64,8 @@ def summary(done: Run, cpu_s: dict[str, float]) -> dict[str, Any]:
         "seed": done.seed,
         "scenario_hash": done.scenario.content_hash,
         "oversize": done.prepared.oversize,
-        "code_version": code_version(),
+        "code_version": done.code_version,
+        "plugin": done.plugin,
     }
 
 

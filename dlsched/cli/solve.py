@@ -35,6 +35,7 @@ KINDS: dict[str, Solver] = {
     "elastic": _core("dlsched.policies.rolling_horizon.instance"),
     "knapsack": _core("dlsched.policies.smd.knapsack_instance"),
     "pipeline": _core("dlsched.speed.pipeline_instance"),
+    "queues": _core("dlsched.policies.queue_tree.instance"),
     "reservation": _core("dlsched.policies.primal_dual.instance"),
     "split": _core("dlsched.policies.smd.split_instance"),
     "throughput": _core("dlsched.speed.throughput_instance"),

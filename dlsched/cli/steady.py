@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from dlsched.cli.arguments import add_json, names, numbers, whole
+from dlsched.cli.arguments import add_compute_options, add_json, names, numbers, whole
 from dlsched.cli.output import print_table
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
@@ -25,6 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--loads", type=numbers, metavar="X,Y", help="loads, each above 0 and below 1")
     parser.add_argument("--nodes", type=whole(1), metavar="N", help="number of nodes with one GPU each (default: 100)")
     add_flags(parser, SteadySpec, {"most_jobs": "N", "target": "T", "seed": "S"}, most_jobs="jobs_most")
+    add_compute_options(parser)
     add_json(parser)
 
 

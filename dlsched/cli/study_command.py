@@ -11,15 +11,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dlsched.cli.arguments import names, whole, whole_numbers
-from dlsched.cli.output import clear_line, print_json, printable, progress_line, write_csv
+from dlsched.cli.output import clear_line, print_json, printable, progress_line, waiting_line, write_csv
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.runner.dask_access import DaskAccess, read_wait
 from dlsched.runner.executor import open_pool
 from dlsched.studies.study import PlainAnswer, Study
 from dlsched.wording.caveats import Caveat
@@ -101,10 +103,10 @@ def complain(*texts: str) -> int:
 
 
 def known_trust(scenario: Scenario, policy: str, options: Namespace) -> Caveat | None:
-    """Return what a calibration in the store of ``--save`` says of a scenario; None without one."""
-    from dlsched.studies.calibration.stored import trust_in
+    """Return what a fit or calibration in the store of ``--save`` says of a scenario; None without one."""
+    from dlsched.studies.stored_trust import trust_in
 
-    with kept(options) as store:
+    with kept(options, writes=False) as store:
         return None if store is None else trust_in(store, scenario, policy)
 
 
@@ -112,29 +114,63 @@ def known_trust(scenario: Scenario, policy: str, options: Namespace) -> Caveat |
 def opened(options: Namespace) -> Iterator[Executor | None]:
     """Give what ``--processes`` and ``--dask`` name; None = here, one after the other.
 
+    Waiting for the workers of a Dask cluster is told on standard error.
+
     Raises
     ------
     InputError
-        If both were typed, or as :func:`dlsched.runner.executor.open_pool`.
+        If both were typed, as :func:`dask_named`, or as :func:`dlsched.runner.executor.open_pool`.
     """
-    dask, processes = getattr(options, "dask", None), getattr(options, "processes", None)
-    if dask is not None and processes is not None:
-        why = f"cannot be combined with --processes {processes}: the Dask cluster has its own workers"
-        raise InputError(f"--dask {dask}", why, "Give one of them")
+    processes = getattr(options, "processes", None)
+    access = dask_named(options)
     if processes == 1:
         yield None
         return
-    with open_pool(dask, processes).executor as executor:
+    told = waiting_line()
+    if access is not None:
+        access.wait_for_file(told)
+    pool = open_pool(access, processes)
+    if access is not None:
+        where = f"waiting for workers of {access.address}: "
+        pool.on_change(lambda: told(where + pool.waiting if pool.waiting else ""))
+    with pool.executor as executor:
         yield executor
 
 
+def dask_named(options: Namespace) -> DaskAccess | None:
+    """Return the Dask cluster that was typed, else that of the variables; None = this machine.
+
+    Raises
+    ------
+    InputError
+        If ``--processes`` was typed too, for options of a cluster without one, or a time to wait that is none.
+    """
+    typed = {name: getattr(options, f"dask_{name}", None) for name in ("wait", "ca", "cert", "key")}
+    given = {name: text for name, text in typed.items() if text is not None}
+    address, processes = getattr(options, "dask", None), getattr(options, "processes", None)
+    if address is not None and processes is not None:
+        why = f"cannot be combined with --processes {processes}: the Dask cluster has its own workers"
+        raise InputError(f"--dask {address}", why, "Give one of them")
+    if address is not None:
+        access: DaskAccess | None = DaskAccess.at(address)
+    else:
+        access = DaskAccess.configured() if processes is None else None
+    if access is None:
+        for name, text in given.items():
+            raise InputError(f"--dask-{name} {text}", "needs a Dask cluster", "Give --dask ADDRESS too")
+        return None
+    if (wait := given.pop("wait", None)) is not None:
+        access = replace(access, wait_s=read_wait(f"--dask-wait {wait}", wait))
+    return replace(access, **given)
+
+
 @contextmanager
-def kept(options: Namespace) -> Iterator[Store | None]:
-    """Give the store that ``--save`` names, None without it; before the runs, as another process may hold it."""
+def kept(options: Namespace, *, writes: bool = True) -> Iterator[Store | None]:
+    """Give the store that ``--save`` names, None without it; before the runs, as it may refuse to be written to."""
     if getattr(options, "save", None) is None:
         yield None
         return
-    from dlsched.store import Store
+    from dlsched.cli.store import open_store
 
-    with Store(options.save or None) as store:
+    with open_store(options.save or None, writes=writes) as store:
         yield store

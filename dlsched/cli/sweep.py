@@ -6,7 +6,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_futures, add_json, add_keep_numbers
+from dlsched.cli.arguments import (
+    add_compute_options,
+    add_csv,
+    add_file,
+    add_futures,
+    add_json,
+    add_keep_numbers,
+    part_of,
+)
 from dlsched.cli.goal import futures_of
 from dlsched.cli.output import print_mind, print_table, printable, progress_line
 from dlsched.cli.reading import loaded
@@ -29,7 +37,7 @@ from dlsched.studies.sweep.answer import (
     shown,
     value_at,
 )
-from dlsched.studies.sweep.spec import read_values
+from dlsched.studies.sweep.run import read_axis
 from dlsched.studies.sweep.words import (
     certainty,
     failed_words,
@@ -69,6 +77,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_futures(parser, varies=False)
     add_keep_numbers(parser)
     add_csv(parser, "one line per run")
+    parser.add_argument(
+        "--part",
+        type=part_of,
+        metavar="K/N",
+        help="compute only part K of N, for job arrays; the command merge puts the parts together",
+    )
+    parser.add_argument("--out", metavar="FILE", help="with --part: file to write the part to, as in part-3.parquet")
     add_compute_options(parser)
     add_json(parser)
 
@@ -83,11 +98,14 @@ def run(options: Namespace) -> int:
         return 0
     own = {
         "scenario": scenario.content_hash,
-        "axes": [_axis(text) for text in options.axes_typed],
+        "axes": [_axis(text, scenario) for text in options.axes_typed],
         "mode": "one-at-a-time" if options.one_at_a_time else "grid",
         "futures": futures_of(options, scenario).model_dump(),
     }
-    swept = computed(STUDY.read_spec(typed(options, SweepSpec) | own), scenario, options)
+    spec = STUDY.read_spec(typed(options, SweepSpec) | own)
+    if options.part is not None or options.out is not None:
+        return _compute_part(spec, scenario, options)
+    swept = computed(spec, scenario, options)
     return told(swept, scenario, options, swept.answer.to_plain(), lambda: rows_of(swept.answer))
 
 
@@ -96,6 +114,31 @@ def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
     check(spec, scenario)
     with kept(options) as store, opened(options) as executor:
         return run_sweep(spec, scenario, executor, store, progress_line(options.json))
+
+
+def _compute_part(spec: SweepSpec, scenario: Scenario, options: Namespace) -> int:
+    """Compute one part and write it; 1 when a run failed: its error is in the file too."""
+    from dlsched.plugins import needed
+    from dlsched.runner.dask_worker import identity
+    from dlsched.studies.sweep.parts import run_part, write_part
+
+    if options.part is None or options.out is None:
+        raise InputError("sweep", "needs both --part and --out", "Write it as in --part 3/40 --out part-3.parquet")
+    for flag in ("save", "csv"):
+        if (value := getattr(options, flag)) is not None:
+            why = "cannot be combined with --part"
+            raise InputError(f"--{flag} {value}".rstrip(), why, "Give it to the command merge instead")
+    check(spec, scenario)
+    number, of = options.part
+    versions = identity() | {one.key: f"{one.origin} ({one.fingerprint[:12]})" for one in needed()}
+    with opened(options) as executor:
+        part = run_part(spec, scenario, number, of, versions, executor, progress_line(options.json))
+    write_part(part, options.out)
+    plain = {"part": number, "of": of, "runs": len(part.results), "failed": len(part.failed), "file": options.out}
+    runs = amount(len(part.results), "run")
+    tell(options, plain, lambda: print(f"part {number} of {of}: {runs}, written to {printable(options.out)}"))
+    failed = f"{amount(len(part.failed), 'run')} failed; the first: {part.failed[0]}" if part.failed else ""
+    return complain(failed)
 
 
 def told(
@@ -115,11 +158,11 @@ def told(
     return complain(failed_words(swept.answer), violation_words(found) if found else "")
 
 
-def _axis(text: str) -> dict[str, Any]:
+def _axis(text: str, scenario: Scenario) -> dict[str, Any]:
     key, equals, values = text.partition("=")
     if not equals or not key.strip() or not values.strip():
         raise InputError(f"--vary {text}", "is not of the form KEY=VALUES", "Write it as in --vary nodes=4,8,16")
-    return {"key": key.strip(), "values": read_values(key.strip(), values)}
+    return {"key": key.strip(), "values": read_axis(scenario, key.strip(), values)}
 
 
 def _show_factors(scenario: Scenario) -> None:

@@ -12,7 +12,7 @@ from dlsched.domain.model import FrozenModel
 
 Kind = Literal[
     "rule", "found-cluster", "default-cluster", "earlier-cluster", "example-price", "list-prices", "predicted-times",
-    "speed-curve", "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users", "time-limits",
+    "speed-curve", "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users", "time-limits", "slurm",
 ]  # fmt: skip
 EXAMPLE_PRICE = "example price, not a quote"
 """How prices are called that are about what a GPU is rented for, wherever they are used."""
@@ -21,6 +21,7 @@ LEADS: dict[Kind, str] = {
     "default-cluster": "Default cluster",
     "earlier-cluster": "Default cluster of earlier jobs",
     "speed-curve": "speed curve",
+    "slurm": "Slurm",
     "varied": "varied",
 }
 """How the words of a kind start."""
@@ -59,6 +60,11 @@ class Assumption(FrozenModel):
     def is_about_default_cluster(self) -> bool:
         """Whether it says that the cluster is a default one, not described."""
         return self.kind in ("default-cluster", "earlier-cluster")
+
+    @property
+    def is_cluster_of_log(self) -> bool:
+        """Whether it says that the cluster is what the jobs of the log ran on."""
+        return self.kind == "found-cluster" and self.text.startswith(("from the log (", "from the log."))
 
     @property
     def is_about_prices(self) -> bool:
@@ -100,7 +106,7 @@ def rule_of(text: str) -> Assumption:
 
 def with_other_jobs(assumptions: tuple[Assumption, ...]) -> tuple[Assumption, ...]:
     """Return the assumptions about a cluster that stay when it gets other jobs."""
-    kept = [one for one in assumptions if one.is_about_cluster]
+    kept = [one for one in assumptions if one.is_about_cluster or one.kind == "slurm"]
     return tuple(
         one.model_copy(update={"kind": "earlier-cluster"}) if one.kind == "default-cluster" else one for one in kept
     )

@@ -22,6 +22,8 @@ from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import RESOURCES, Floats
 
 LONGEST_NODES = 1_000_000
+MOST_NODES = 1_000_000
+"""Of a cluster; a table of them has about 100 bytes a node."""
 
 
 class VmType(FrozenModel):
@@ -46,10 +48,11 @@ class VmType(FrozenModel):
 class Pool(FrozenModel):
     """``count`` equal nodes; a partition keeps them for its jobs. Nodes in several partitions name all, "a|b".
 
-    ``nodes`` are their names where they are known; further nodes have none.
+    ``nodes`` are their names where they are known; further nodes have none. ``features``, "a|b", are what jobs may
+    ask their nodes to have.
     """
 
-    vm: VmType
+    vm: VmType = Field(description="Machine type of the nodes.")
     count: int = Field(ge=0, le=100_000, description="Number of nodes.")
     partition: str = Field(
         "", max_length=1000, description="Partitions whose jobs may run here, joined by |; empty = open to all jobs."
@@ -58,16 +61,19 @@ class Pool(FrozenModel):
     nodes: str = Field(
         "", max_length=LONGEST_NODES, description="Names of the nodes as a host list, n[01-04]; empty = not known."
     )
+    features: str = Field(
+        "", max_length=2000, description="Features of the nodes that jobs may ask for, joined by |; empty = not known."
+    )
 
     @model_serializer(mode="wrap")
-    def _without_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out names where there are none: hashes of scenarios without them stay what they were."""
+    def _without_blanks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out names and features where there are none: hashes of scenarios without them stay what they were."""
         plain: dict[str, Any] = handler(self)
-        return plain if self.nodes else {k: v for k, v in plain.items() if k != "nodes"}
+        return {k: v for k, v in plain.items() if v or k not in ("nodes", "features")}
 
-    @field_validator("partition")
+    @field_validator("partition", "features")
     @classmethod
-    def _without_blanks(cls, entry: str) -> str:
+    def _each_once(cls, entry: str) -> str:
         return "|".join(dict.fromkeys(name.strip() for name in entry.split("|") if name.strip()))
 
 
@@ -104,17 +110,19 @@ class Absence(FrozenModel):
 class Cluster(FrozenModel):
     """Either ``pools`` of owned nodes, or ``slots`` for rented machines with a ``catalogue`` of machine types."""
 
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[Pool, ...] = Field((), description="Groups of equal nodes.")
     slots: int = Field(
         0, ge=0, le=100_000, description="Rented machines, at most: the policy chooses their machine types."
     )
     catalogue: tuple[VmType, ...] = Field((), description="Machine types that a policy may rent.")
-    absences: tuple[Absence, ...] = ()
+    absences: tuple[Absence, ...] = Field((), description="When single nodes are down.")
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         if self.num_nodes == 0:
             raise ValueError("a cluster needs at least one node")
+        if self.num_nodes > MOST_NODES:
+            raise ValueError(f"a cluster has at most {MOST_NODES:,} nodes, got {self.num_nodes:,}")
         if self.slots and self.pools:
             raise ValueError("a cluster has either owned nodes (pools) or rented machines (slots), not both")
         if self.slots and not self.catalogue:
@@ -174,8 +182,8 @@ class Cluster(FrozenModel):
 @dataclass(frozen=True, eq=False)
 class NodeTable:
     """Columns over nodes: ``vm`` (index into Cluster.vm_types, -1 = empty slot), ``capacity`` (nodes, resources),
-    ``speed`` (relative), ``partition`` entries ("a|b") and ``gpu_type`` names. Resources that are not modelled have
-    infinite capacity.
+    ``speed`` (relative), ``partition`` and ``features`` entries ("a|b") and ``gpu_type`` names. Resources that are not
+    modelled have infinite capacity.
     """
 
     vm: NDArray[np.int64]
@@ -183,6 +191,7 @@ class NodeTable:
     speed: Floats
     partition: NDArray[np.object_]
     gpu_type: NDArray[np.object_]
+    features: NDArray[np.object_]
 
     @classmethod
     def of(cls, cluster: Cluster) -> NodeTable:
@@ -190,7 +199,7 @@ class NodeTable:
         if cluster.free_slots:
             n = cluster.slots
             blank = np.array([""] * n, dtype=object)
-            return cls(np.full(n, -1), np.zeros((n, len(RESOURCES))), np.ones(n), blank, blank.copy())
+            return cls(np.full(n, -1), np.zeros((n, len(RESOURCES))), np.ones(n), blank, blank.copy(), blank.copy())
         index = {vm.name: number for number, vm in enumerate(cluster.vm_types)}
         counts = [pool.count for pool in cluster.pools]
 
@@ -203,6 +212,7 @@ class NodeTable:
             speed=np.repeat(np.array([p.vm.speed for p in cluster.pools]), counts),
             partition=spread([p.partition for p in cluster.pools], object),  # type: ignore[arg-type]
             gpu_type=spread([p.vm.gpu_type for p in cluster.pools], object),  # type: ignore[arg-type]
+            features=spread([p.features for p in cluster.pools], object),  # type: ignore[arg-type]
         )
 
 

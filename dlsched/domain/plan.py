@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, NamedTuple, get_args
 
+from dlsched.domain.journal import JournalEntry, Loses
 from dlsched.domain.workload import Ints
 
 
@@ -50,6 +51,12 @@ class WaitReason(IntEnum):
     NO_NODE = 7
     NOT_ADMITTED = 8
     BOOKED = 9
+    OVER_QUOTA = 10
+    QUOTA_LENT = 11
+    LEAVING = 12
+    TOO_LARGE = 13
+    OVER_LIMIT = 14
+    HOURS = 15
 
 
 REASON_TEXT: Mapping[WaitReason, str] = {
@@ -63,6 +70,12 @@ REASON_TEXT: Mapping[WaitReason, str] = {
     WaitReason.NO_NODE: "no node of the right type is available",
     WaitReason.NOT_ADMITTED: "not admitted in this interval: other jobs took the capacity",
     WaitReason.BOOKED: "admitted and booked for a later slot",
+    WaitReason.OVER_QUOTA: "the quota of its queue is used up",
+    WaitReason.QUOTA_LENT: "the quota of its queue is lent to others, whose jobs may not be stopped",
+    WaitReason.LEAVING: "jobs that are being stopped for it have not left yet",
+    WaitReason.TOO_LARGE: "larger than its queue may ever hold",
+    WaitReason.OVER_LIMIT: "its user, account or QOS is at a limit",
+    WaitReason.HOURS: "jobs this long do not start at these hours",
 }
 
 
@@ -76,9 +89,11 @@ agree; feasible an objective; of an infeasible decision neither is asked."""
 class Plan:
     """A patch: rows not named keep what they hold.
 
-    Applied atomically: releases, VM changes, starts. ``vms`` puts a VM type (by name) on a free slot, None
+    Applied atomically: evictions, releases, VM changes, starts. ``vms`` puts a VM type (by name) on a free slot, None
     releases it. ``reasons`` = (rows, codes) of rows left waiting. ``status`` (one of STATUSES), ``objective`` and
-    ``bound`` come from solvers and are logged; the audit holds them against each other.
+    ``bound`` come from solvers and are logged; the audit holds them against each other. ``journal`` is what a policy
+    with quotas notes. ``evicted`` rows run and are stopped before all else: their piece ends PREEMPTED with this loss
+    of work, and they may start again in the same plan.
     """
 
     allocations: Mapping[int, Allocation] = field(default_factory=dict)
@@ -90,8 +105,14 @@ class Plan:
     status: Status = ""
     objective: float | None = None
     bound: float | None = None
+    journal: tuple[JournalEntry, ...] = ()
+    evicted: Mapping[int, Loses] = field(default_factory=dict)
 
 
 def run_on(shares: tuple[Share, ...]) -> Allocation:
     """Return the allocation that starts now on these shares and lasts until completion."""
-    return (Step(sum(s.workers for s in shares), shares, None, sum(s.servers for s in shares)),)
+    workers = servers = 0
+    for share in shares:
+        workers += share.workers
+        servers += share.servers
+    return (Step(workers, shares, None, servers),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
@@ -32,11 +32,15 @@ class EventKind(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule:
-    """When a policy is asked: on these events, and/or every ``every_s`` seconds from ``phase_s`` on."""
+    """When a policy is asked: on these events, and/or every ``every_s`` seconds from ``phase_s`` on.
+
+    ``one_by_one``: after each single arrival and end of an instant, arrivals first, rather than once after all.
+    """
 
     events: EventKind = EventKind.ARRIVAL | EventKind.COMPLETION | EventKind.CAPACITY | EventKind.CANCEL
     every_s: float | None = None
     phase_s: float = 0.0
+    one_by_one: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,17 @@ class ListRule:
     """A rigid list policy in a form that the compiled kernel understands.
 
     order: what the queue is sorted by, ties by source order. blocking: stop at the first job that does not fit.
-    preemptive: re-decide who runs at every event. backfill: EASY reservations for the head.
+    preemptive: re-decide who runs at every event. backfill: what later jobs must not delay: the head (easy) or any job
+    ahead of them (conservative). one_by_one: decide after each single event, see :class:`ReviewRule`. fair: the next
+    job is always of the user with the lowest dominant share.
     """
 
     order: Literal["submit", "work", "remaining", "due", "priority", "attained"]
     blocking: bool
     preemptive: bool = False
-    backfill: bool = False
+    backfill: Literal["none", "easy", "conservative"] = "none"
+    one_by_one: bool = False
+    fair: bool = False
     quantum_s: float | None = None
     thresholds_gpu_s: tuple[float, ...] = ()
 
@@ -74,6 +82,21 @@ class ElasticRule:
     chunk: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SlurmRule:
+    """The policy slurm with its parameters, for the compiled loop that makes the same passes."""
+
+    params: FrozenModel
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTreeRule:
+    """The policy queue-tree, for the compiled loop that runs the same cycles."""
+
+
+KernelRule = ListRule | ElasticRule | SlurmRule | QueueTreeRule
+
+
 class Policy(Protocol):
     """A scheduling policy. ``kernel_rule`` is set when a compiled kernel may stand in for :meth:`plan`."""
 
@@ -81,7 +104,7 @@ class Policy(Protocol):
     def review(self) -> ReviewRule: ...
 
     @property
-    def kernel_rule(self) -> ListRule | ElasticRule | None: ...
+    def kernel_rule(self) -> KernelRule | None: ...
 
     def plan(self, state: State) -> Plan:
         """Return a patch of the plan for the state."""
@@ -105,6 +128,12 @@ class Need(StrEnum):
     POOL = "the placement rule pool (all nodes treated as one)"
     ONE_NODE = "jobs with whole GPUs that fit one machine"
     SHORT_RESTARTS = "restarts shorter than a slot"
+    QUEUES = "queues with quotas"
+
+
+PolicyGroup = Literal["everyday", "elastic", "pay less", "admission"]
+GROUPS: tuple[PolicyGroup, ...] = get_args(PolicyGroup)
+"""What a user may want of a policy."""
 
 
 class NoParams(FrozenModel):
@@ -120,7 +149,9 @@ class PolicySpec:
     argument of ``build``. ``draws`` says that it decides with random numbers of its own, so that another run seed gives
     another result on the same jobs; ``compiled`` that its core is compiled when it is first used on a machine.
     ``remark`` says what a reader of a result with these parameters on this scenario should know; "" = nothing.
-    ``spoken`` is the name within a sentence, the label where none is given.
+    ``check`` raises InputError where the policy cannot run a scenario that meets its needs.
+    ``spoken`` is the name within a sentence, the label where none is given. ``origin`` and ``fingerprint`` of a policy
+    from outside say where it comes from, as in "mypkg 1.0", and change with its version and sources; "" of ours.
     """
 
     key: str
@@ -132,13 +163,16 @@ class PolicySpec:
     needs: frozenset[Need] = frozenset()
     knows: str = "no run-time estimates"
     paper: str = ""
-    group: Literal["everyday", "elastic", "pay less", "admission"] = "everyday"
+    group: PolicyGroup = "everyday"
     clairvoyant: bool = False
     uses_run_times: bool = False
     draws: bool = False
     compiled: bool = False
     remark: Callable[[Any, Scenario], str] | None = None
+    check: Callable[[Scenario], None] | None = None
     spoken: str = ""
+    origin: str = ""
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spoken", self.spoken or self.label)

@@ -13,7 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Purpose = Literal["workload", "estimate", "bug", "cancel", "failure", "fill", "policy"]
+Purpose = Literal[
+    "workload", "estimate", "bug", "cancel", "failure", "fill", "policy", "shake", "run time", "later jobs"
+]  # fmt: skip
 
 
 def job_uniforms(

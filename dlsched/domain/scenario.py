@@ -8,18 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.counted import counted_resource
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.model import FrozenModel, Key
+from dlsched.domain.queue_tree import QueueTree
+from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 
 FORMAT_VERSION = 1
+SpeedKind = Literal["rigid", "scaling", "table", "parameter-server"]
+"""Our own speed models."""
+KIND_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,79}$"
 PlacementRule = Literal["pool", "best-fit", "pack", "spread"]
 
 
@@ -29,13 +34,14 @@ class SpeedSpec(FrozenModel):
     rigid: only the requested width, rate 1. scaling: every doubling of the workers is worth a factor
     2 x ``efficiency``, so speed-up(w) = w * efficiency**log2(w), relative to the requested width. table: run times by
     GPU type and number of GPUs, looked up by the job's ``profile``. parameter-server: steps per second from the columns
-    ``batch_s`` to ``spread_s`` of the jobs (:mod:`dlsched.speed.parameter_server`).
+    ``batch_s`` to ``spread_s`` of the jobs (:mod:`dlsched.speed.parameter_server`). Any other kind is the key of a
+    speed model that an installed plug-in brings, with ``params`` of its own.
     """
 
-    kind: Literal["rigid", "scaling", "table", "parameter-server"] = Field(
+    kind: SpeedKind | Annotated[str, Field(pattern=KIND_PATTERN)] = Field(
         "rigid",
         description="Fixed GPU count (rigid), a scaling law, a table of run times by GPU type and number of GPUs, or "
-        "training-step times with parameter servers.",
+        "training-step times with parameter servers; or the key of a speed model of an installed plug-in.",
     )
     efficiency: float = Field(
         0.8, gt=0.5, le=1, description="Share of the ideal speed-up that each doubling of the workers achieves."
@@ -48,17 +54,29 @@ class SpeedSpec(FrozenModel):
         description="Parameter servers: all workers make each step together (sync), or each worker on its own (async).",
     )
     times: TimeTable | None = Field(None, description="Run times by profile, GPU type and number of GPUs.")
+    params: dict[Key, JsonValue] = Field(
+        default_factory=dict, max_length=40, description="Parameters of the speed model of a plug-in."
+    )
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of our own models: a plug-in's need not follow any law that is known."""
+        return self.kind in get_args(SpeedKind)
 
     @model_serializer(mode="wrap")
     def _without_updates(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what only parameter servers have: hashes of older scenarios stay what they were."""
+        """Leave out what only some kinds have: hashes of older scenarios stay what they were."""
         plain: dict[str, Any] = handler(self)
-        return plain if self.kind == "parameter-server" else {k: v for k, v in plain.items() if k != "updates"}
+        left_out = {"updates"} if self.kind != "parameter-server" else set()
+        left_out |= set() if self.params else {"params"}
+        return {name: value for name, value in plain.items() if name not in left_out}
 
     @model_validator(mode="after")
     def _has_times(self) -> Self:
         if self.kind == "table" and self.times is None:
             raise ValueError("the speed model table needs run times")
+        if self.params and self.is_ours:
+            raise ValueError(f"the speed model {self.kind} has no params")
         return self
 
 
@@ -179,6 +197,8 @@ class Scenario:
     workload of ``seed + s``. ``read`` counts what a reader kept: rows, kept, repaired, dropped.
     ``assumptions`` are the rules that filled what the data did not say. ``copy_number`` tells a copy in a store from
     what it was copied from; all their numbers are the same until one of them is changed.
+    ``queues`` are quotas of queues and ``slurm`` the settings of a Slurm, where the cluster has them: policies that
+    follow such rules read them, others do not. ``schema_ref`` is what its file names as its JSON Schema.
     """
 
     workload: Workload
@@ -192,6 +212,9 @@ class Scenario:
     read: Mapping[str, int] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
     copy_number: int = 0
+    queues: QueueTree | None = None
+    slurm: SlurmSetup | None = None
+    schema_ref: str = ""
 
     def replace(self, **changes: Any) -> Scenario:
         """Return a copy with these fields changed."""
@@ -216,7 +239,15 @@ class Scenario:
         }
         if self.copy_number:
             parts["copy"] = self.copy_number
+        if self.queues is not None:
+            parts["queues"] = self.queues.model_dump_json()  # as text: the order of queues breaks ties
+        if self.slurm is not None:
+            parts["slurm"] = self.slurm.model_dump(mode="json")
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def __repr__(self) -> str:
+        size = f"{self.cluster.slots:,} rented" if self.cluster.free_slots else f"{self.cluster.num_nodes:,}"
+        return f"<Scenario {self.name!r}: jobs {len(self.workload):,}, nodes {size}>"
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import Absence, VmType
 from dlsched.domain.plan import Allocation, Share
 from dlsched.domain.policy import EventKind
+from dlsched.domain.queue_tree import QueueTree
+from dlsched.domain.scenario import PlacementRule
+from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.workload import Floats, Ints, Texts, Workload
 
 
@@ -26,6 +29,16 @@ class Nodes(Protocol):
     speed: Floats
     partition: Texts
     gpu_type: Texts
+    features: Texts
+
+    @property
+    def names(self) -> Texts:
+        """Names of the nodes; "" where they are not known."""
+        ...
+
+    def named(self, hosts: str) -> Ints:
+        """Return the nodes of a host list, ascending, unknown names left out; ALL = every node."""
+        ...
 
 
 class Placer(Protocol):
@@ -42,6 +55,11 @@ class Placer(Protocol):
 
         Below 0 where nodes went away and jobs block more than is left.
         """
+        ...
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether the placement rule counts only the total: what a job holds may lie on other nodes later."""
         ...
 
     def fits(self, row: int, workers: int) -> bool:
@@ -73,6 +91,18 @@ class Placer(Protocol):
         ...
 
 
+class NodePlacer(Placer, Protocol):
+    """A trial that can be narrowed to some nodes."""
+
+    def only(self, nodes: NDArray[np.bool_]) -> NodePlacer:
+        """Return a view of this trial with only these nodes: what is taken there is taken here too."""
+        ...
+
+    def allowed(self, row: int) -> NDArray[np.bool_] | None:
+        """Return the nodes that a row may use, shape (nodes,); None = all."""
+        ...
+
+
 class State(Protocol):
     """The believed state of the world at ``now_s``.
 
@@ -101,6 +131,21 @@ class State(Protocol):
     @property
     def calendar(self) -> tuple[Absence, ...]:
         """Planned absences that have not ended."""
+        ...
+
+    @property
+    def queues(self) -> QueueTree | None:
+        """Quotas of queues; None if the scenario has no queues."""
+        ...
+
+    @property
+    def oversize(self) -> str:
+        """What becomes of jobs that are too large: "refuse" the run, "drop" or "cap" them."""
+        ...
+
+    @property
+    def slurm(self) -> SlurmSetup | None:
+        """Settings of the cluster's Slurm; None if they are not known."""
         ...
 
     def remaining(self, rows: Ints) -> Floats:
@@ -154,6 +199,11 @@ class State(Protocol):
         ...
 
     @property
+    def placement(self) -> PlacementRule:
+        """The scenario's rule for placing a width."""
+        ...
+
+    @property
     def slot_s(self) -> float:
         """Length of a slot of the reservation grid, which starts at 0."""
         ...
@@ -170,6 +220,6 @@ class State(Protocol):
         """Requested width, capped where the scenario caps oversize jobs."""
         ...
 
-    def placer(self) -> Placer:
+    def placer(self) -> NodePlacer:
         """Return a trial copy of the free resources."""
         ...

@@ -19,7 +19,7 @@ from dlsched.domain.units import DAY_S
 
 __all__ = [
     "COLUMN", "COLUMNS", "CPU", "DISK", "GPU", "MEM", "RESOURCES", "STEP_TERMS", "Column", "Floats", "Ints", "Texts",
-    "Workload", "gpu_type_names", "partition_names",
+    "Workload", "feature_choices", "gpu_type_names", "partition_names",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,9 @@ class Workload:
     job_class: Texts | None = None
     partition: Texts | None = None
     gpu_types: Texts | None = None
+    features: Texts | None = None
     priority: Floats | None = None
+    nice: Floats | None = None
     due_s: Floats | None = None
     weight_usd_per_s: Floats | None = None
     utility_1: Floats | None = None
@@ -138,11 +140,16 @@ class Workload:
 
     def head(self, count: int) -> Workload:
         """Return a view of the first ``count`` rows (no copy, also of the computed columns)."""
-        view = self._map(lambda values: values[:count])
+        view = object.__new__(Workload)  # checked already, and asked for at each arrival
+        view.__dict__.update({name: values[:count] for name, values in self._present}, meta=self.meta)
         view.__dict__.update(demand=self.demand[:count], gpus=self.gpus[:count])
         if "server_demand" in self.__dict__:
             view.__dict__.update(server_demand=self.server_demand[:count])
         return view
+
+    @cached_property
+    def _present(self) -> list[tuple[str, NDArray[Any]]]:
+        return [*self.columns().items(), ("order", self.order)]
 
     def with_columns(self, **columns: Any) -> Workload:
         """Return a copy with these columns added or replaced (None removes), checked again."""
@@ -274,8 +281,15 @@ def gpu_type_names(accepted: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def partition_names(entry: str) -> frozenset[str]:
-    """Return the names in a ``partition`` entry of a job or a node, "a|b"; empty = none."""
+    """Return the names in a ``partition`` or ``features`` entry of a node, "a|b", or of a job's partition."""
     return gpu_type_names(entry)
+
+
+@lru_cache(maxsize=4096)
+def feature_choices(wanted: str) -> tuple[frozenset[str], ...]:
+    """Return the sets of features of which a node must have one, of a job's "A&B" or "A&B|C"; empty = any node."""
+    choices = (frozenset(name.strip() for name in one.split("&") if name.strip()) for one in wanted.split("|"))
+    return tuple(names for names in choices if names)
 
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
@@ -360,6 +374,7 @@ def _check(columns: Mapping[str, Any]) -> None:
     for name in (
         "due_s",
         "priority",
+        "nice",
         "recorded_start_s",
         "recorded_end_s",
         "utility_1",

@@ -114,9 +114,11 @@ def _names(figure: go.Figure, theme: Theme, groups: tuple[ComparedGroup, ...]) -
         ):
             continue  # its name would lie on another one
         named.append((x, y))
+        across, up = (x - low) / (high - low), (y - low) / (high - low)
+        above = up < HIGHEST_NAME or (y > x and up < 1 - HIGHEST_NAME)  # away from the other dots, within the axes
         figure.add_annotation(
-            x=x, y=y, text=plain(group.name, 20), showarrow=False,
-            yshift=20 if y > x else -20,  # away from the other dots
+            x=x, y=y, text=plain(group.name, 20), showarrow=False, yshift=20 if above else -20,
+            xanchor="left" if across < WIDEST_NAME / 2 else "right" if across > 1 - WIDEST_NAME / 2 else "center",
             font={"size": 13, "color": theme.worse_text}, bgcolor=theme.ground, opacity=0.9, borderpad=1,
         )  # fmt: skip
 

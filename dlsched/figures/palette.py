@@ -117,7 +117,7 @@ def ink_on(colour: str, palette: Theme) -> str:
 
 def policy_colour(key: str, palette: Theme) -> str:
     """Return a policy's colour, the same on all pages: its place in the registry decides."""
-    from dlsched.policies.registry import POLICIES
+    from dlsched.policies.registry import policies
 
-    places = {spec.key: place for place, spec in enumerate(POLICIES)}
+    places = {spec.key: place for place, spec in enumerate(policies())}
     return palette.marks[places.get(key, len(places)) % ORANGE]

@@ -1,8 +1,9 @@
 """What machines cost, and which job pays which part of it.
 
 A node's bill is price x time it is billed. At each instant the jobs on it share the price in proportion to the GPUs
-they hold there; where no GPU is in use (CPU nodes, CPU jobs) in proportion to their dominant resource. Time without
-jobs, and what rounding up to the hour adds, is idle. So shares + idle = bill. The shares are what the jobs' own GPUs
+they hold there; where no GPU is in use (CPU nodes, CPU jobs) in proportion to their dominant resource; where none of
+that is held (parameter servers without a demand) in equal parts. Time without jobs, and what rounding up to the hour
+adds, is idle. So shares + idle = bill. The shares are what the jobs' own GPUs
 cost, and the spare GPUs beside them; cores or memory instead of GPUs where those count.
 """
 
@@ -68,9 +69,9 @@ def up_stays(scenario: Scenario, log: RunLog) -> Stays:
     return _stays(scenario.cluster, log, scenario.cluster.absences)
 
 
-def instant_s(time_s: Floats) -> Floats:
+def instant_s(time_s: Floats | float) -> Floats:
     """Return how far apart two times around these may be and still be one instant, seconds."""
-    return np.maximum(SAME_INSTANT_S, SAME_TIME * np.abs(time_s))
+    return np.asarray(np.maximum(SAME_INSTANT_S, SAME_TIME * np.abs(time_s)))
 
 
 def usd_per_h(cluster: Cluster) -> Floats:
@@ -106,7 +107,7 @@ def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Int
     gpus = share_held[:, GPU]
     dominant = _dominant(scenario.cluster, vm, share_held)
     start_s, end_s = log.piece_start_s[piece_of_share], log.piece_end_s[piece_of_share]
-    paid, busy_usd = _split(log.share_node, start_s, end_s, price, _whole(gpus), np.maximum(_whole(dominant), 1))
+    paid, busy_usd = _split(log.share_node, start_s, end_s, price, _whole(gpus), _whole(dominant))
     job_usd = np.bincount(log.piece_row[piece_of_share], paid, minlength=len(scenario.workload)).astype(float)
     bill_usd = float(bills.sum())
     idle_usd = _less(bill_usd, busy_usd, bill_usd)
@@ -197,7 +198,8 @@ def _split(
     """Return what each share pays, and the bill of all time in which nodes hold jobs.
 
     On each node the price of the time between two changes is divided by what is in use; the running sum F of
-    that makes the part of a share amount x (F(end) - F(start)). ``dominant`` counts while no GPU is in use.
+    that makes the part of a share amount x (F(end) - F(start)). ``dominant`` counts while no GPU is in use, and the
+    number of shares while none of that is either.
     """
     count = len(node)
     times = np.concatenate([start_s, end_s])
@@ -210,7 +212,8 @@ def _split(
     same_node = np.append(nodes[order][1:] == nodes[order][:-1], False)
     lasts_s = np.where(same_node, next_s - times[order], 0.0)
     opened = np.maximum.accumulate(np.where(sign > 0, np.arange(2 * count), 0))
-    usd = lasts_s * usd_per_s[share[opened]] * (np.cumsum(sign) > 0)
+    present = np.cumsum(sign)
+    usd = lasts_s * usd_per_s[share[opened]] * (present > 0)
 
     gpus_used = np.cumsum(sign * gpus[share])
     other_used = np.cumsum(sign * dominant[share])
@@ -222,5 +225,8 @@ def _split(
         before = np.concatenate([[0.0], np.cumsum(each)])
         return np.asarray(amount * (before[position[count:]] - before[position[:count]]))
 
-    paid = paid_by(gpus, gpus_used, gpus_used > 0) + paid_by(dominant, other_used, gpus_used == 0)
+    no_gpu = gpus_used == 0
+    paid = paid_by(gpus, gpus_used, ~no_gpu) + paid_by(dominant, other_used, no_gpu)
+    if (dominant == 0).any():
+        paid += paid_by(np.ones(count, dtype=np.int64), present, no_gpu & (other_used == 0))
     return paid, float(usd.sum())

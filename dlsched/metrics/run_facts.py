@@ -56,9 +56,9 @@ class RunFacts:
         """Piece of each share."""
         return np.repeat(np.arange(len(self.log.piece_row)), np.diff(self.log.share_first))
 
-    @cached_property
+    @property
     def share_held(self) -> Floats:
-        """What the workers and servers of each share hold, shape (shares, resources)."""
+        """What the workers and servers of each share hold, shape (shares, resources); computed anew each time."""
         row = self.log.piece_row[self.piece_of_share]
         of_workers: Floats = self.log.share_workers[:, None] * self.jobs.demand[row]
         if not self.log.share_servers.any():

@@ -64,7 +64,7 @@ def jobs_of(facts: RunFacts) -> pd.DataFrame:
 
 def segments_of(facts: RunFacts) -> pd.DataFrame:
     """Return one row for each node a piece of a job holds: from, to, what, at which rate, why it ended."""
-    log, piece = facts.log, facts.piece_of_share
+    log, piece, held = facts.log, facts.piece_of_share, facts.share_held
     return pd.DataFrame(
         {
             "job_id": facts.jobs.job_id[log.piece_row[piece]],
@@ -73,14 +73,14 @@ def segments_of(facts: RunFacts) -> pd.DataFrame:
             "end_s": log.piece_end_s[piece],
             "workers": log.share_workers,
             "servers": log.share_servers,
-            "gpus": facts.share_held[:, GPU],
+            "gpus": held[:, GPU],
             "rate": log.piece_rate[piece],
             "piece": piece,
             "row": log.piece_row[piece],
             "end_reason": names(PieceEnd, log.piece_end[piece]),
             "progress_from_s": log.piece_progress_from_s[piece],
-            "cpus": facts.share_held[:, CPU],
-            "mem_gib": facts.share_held[:, MEM],
+            "cpus": held[:, CPU],
+            "mem_gib": held[:, MEM],
         }
     )
 

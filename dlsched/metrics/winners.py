@@ -26,6 +26,7 @@ from dlsched.domain.names import names_hint
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.job_classes import (
     LEAST_GROUP,
+    NAMED,
     NO_NAME,
     NOUNS,
     Grouping,
@@ -47,6 +48,8 @@ from dlsched.wording.settings import within_sentence
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """Jobs tables of the baseline and of the other run in one draw."""
 ALL_JOBS = "all jobs"
+COLUMNS = ("job_id", "wait_s", "jct_s", "slowdown", "gpus", "cpus", "mem_gib", *NAMED)
+"""Of a jobs table, what comparing waits or turnaround times needs, by any grouping; names where they are given."""
 
 
 @dataclass(frozen=True, slots=True)

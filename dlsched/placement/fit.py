@@ -28,10 +28,10 @@ def largest_width(workload: Workload, cluster: Cluster, rule: PlacementRule) -> 
     claims = Claims.of(workload)
     of_row = np.asarray(claims.of_row)
     widest = np.zeros(len(workload), dtype=np.int64)
-    capacity, partition, gpu_type = _kinds(cluster)
+    capacity, *told = _kinds(cluster)
     for number, claim in enumerate(claims.distinct):
         rows = np.flatnonzero(of_row == number)
-        mask = eligible(claim, partition, gpu_type)
+        mask = eligible(claim, *told)
         kinds = _counted(capacity if mask is None else capacity[mask])
         widest[rows] = _workers_held(workload.demand[rows], workload.workers[rows], kinds, cluster)
     return _with_servers(workload, cluster, rule, widest) if workload.has_servers else widest
@@ -48,14 +48,16 @@ def _with_servers(workload: Workload, cluster: Cluster, rule: PlacementRule, wid
     return found
 
 
-def _kinds(cluster: Cluster) -> tuple[Floats, Texts, Texts]:
-    """Return capacity, partition and GPU type of every node, or of every VM type for rented slots."""
+def _kinds(cluster: Cluster) -> tuple[Floats, Texts, Texts, Texts]:
+    """Return capacity, partition, GPU type and features of every node, or of every VM type for rented slots."""
     if not cluster.free_slots:
-        return cluster.nodes.capacity, cluster.nodes.partition, cluster.nodes.gpu_type
+        nodes = cluster.nodes
+        return nodes.capacity, nodes.partition, nodes.gpu_type, nodes.features
     catalogue = cluster.catalogue
     capacity = np.array([vm_capacity(vm) for vm in catalogue])
     gpu_type = np.array([vm.gpu_type for vm in catalogue], dtype=object)
-    return capacity, np.array([""] * len(catalogue), dtype=object), gpu_type
+    blank = np.array([""] * len(catalogue), dtype=object)
+    return capacity, blank, gpu_type, blank
 
 
 def _counted(capacity: Floats) -> list[tuple[Floats, int]]:

@@ -40,8 +40,8 @@ class JobAsks:
         of_servers = None
         if jobs.has_servers:
             whole &= bool((jobs.server_demand == np.floor(jobs.server_demand)).all())
-            of_servers = [tuple(row) for row in jobs.server_demand.tolist()]
-        return cls(jobs, [tuple(row) for row in demand.tolist()], of_servers, Claims.of(jobs), jobs.job_id, whole)
+            of_servers = _tuples(jobs.server_demand)
+        return cls(jobs, _tuples(demand), of_servers, Claims.of(jobs), jobs.job_id, whole)
 
     def held(self, row: int, share: Share) -> tuple[float, ...]:
         """Return what a share of a row holds of its node, by resource."""
@@ -56,12 +56,19 @@ class JobAsks:
         return 0 if self.server_demand is None else int(self.jobs.servers_for(row, workers))
 
 
+def _tuples(demand: Floats) -> list[tuple[float, ...]]:
+    """Return the rows as tuples, one and the same if they are all equal, as where only GPUs count."""
+    if len(demand) and (demand == demand[0]).all():
+        return [tuple(demand[0].tolist())] * len(demand)
+    return [tuple(row) for row in demand.tolist()]
+
+
 @dataclass(frozen=True, eq=False)
 class Site:
     """The jobs' asks, the placement rule, and the nodes with the VM types they have now.
 
-    ``capacity`` has shape (nodes, resources). ``masks`` and ``asked`` remember answers; a change of VM types makes
-    a new site.
+    ``capacity`` has shape (nodes, resources). ``masks``, ``asked`` and ``parts`` remember answers; a change of VM types
+    makes a new site. ``within``: the nodes that count, None = all.
     """
 
     asks: JobAsks
@@ -70,15 +77,18 @@ class Site:
     capacity: Floats
     partition: Texts
     gpu_type: Texts
+    features: Texts
     masks: dict[int, Mask | None] = field(default_factory=dict)
     asked: dict[tuple[tuple[float, ...], int, int], Ask] = field(default_factory=dict)
+    parts: dict[bytes, Site] = field(default_factory=dict)
+    within: Mask | None = None
 
     @classmethod
     def of(cls, jobs: Workload, cluster: Cluster, rule: PlacementRule) -> Self:
         """Return the site of a cluster at its start."""
         nodes = cluster.nodes
         capacity = np.asfortranarray(nodes.capacity)
-        return cls(JobAsks.of(jobs), rule, cluster.vm_types, capacity, nodes.partition, nodes.gpu_type)
+        return cls(JobAsks.of(jobs), rule, cluster.vm_types, capacity, nodes.partition, nodes.gpu_type, nodes.features)
 
     def ask(self, row: int, workers: int) -> Ask:
         """Return what a row asks for at a width."""
@@ -98,8 +108,20 @@ class Site:
         """Return which nodes a row may use; None = all."""
         claim = self.asks.claims.of_row[row]
         if claim not in self.masks:
-            self.masks[claim] = eligible(self.asks.claims.distinct[claim], self.partition, self.gpu_type)
+            told = self.partition, self.gpu_type, self.features
+            mask = eligible(self.asks.claims.distinct[claim], *told)
+            if self.within is not None:
+                mask = self.within if mask is None else mask & self.within
+            self.masks[claim] = mask
         return self.masks[claim]
+
+    def only(self, nodes: Mask) -> Site:
+        """Return the site as if there were only these nodes for all jobs."""
+        key = nodes.tobytes()
+        if key not in self.parts:
+            part = self.parts[key] = replace(self, masks={}, asked={}, parts={}, within=nodes)
+            part.__dict__["_limited"] = self._limited  # of all nodes: what shows that a node is not empty
+        return self.parts[key]
 
     def _binding(self, demand: tuple[float, ...]) -> tuple[int, ...]:
         """Return the resources to look at: those asked for that have a limit somewhere, else the first asked for."""
@@ -119,7 +141,7 @@ class Site:
         for node, name in vms.items():
             capacity[node] = 0.0 if name is None else vm_capacity(self.vm_named(name))
             gpu_type[node] = "" if name is None else self.vm_named(name).gpu_type
-        return replace(self, capacity=capacity, gpu_type=gpu_type, masks={}, asked={})
+        return replace(self, capacity=capacity, gpu_type=gpu_type, masks={}, asked={}, parts={})
 
     def vm_named(self, name: str) -> VmType:
         """Return the VM type of this name; PlanError lists the known ones."""

@@ -10,6 +10,7 @@ from dlsched.domain.cluster import vm_capacity
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Share
 from dlsched.domain.workload import Floats
+from dlsched.placement.eligibility import Mask
 from dlsched.placement.rules import ROOM_TOLERANCE, RULES, Picks, fullest_single
 from dlsched.placement.site import Site
 
@@ -47,9 +48,25 @@ class TrialPlacer:
         free: Floats = self.free.sum(axis=0)
         return free if self.blocked is None else free - np.asarray(self.blocked)
 
+    @property
+    def is_pool(self) -> bool:
+        """Whether only the total counts: what a job holds may lie on other nodes later."""
+        return self.site.rule == "pool"
+
     def copy(self) -> TrialPlacer:
         """Return an independent trial."""
         return TrialPlacer(self.site, self.free, self.now_s, self.blocked)
+
+    def only(self, nodes: Mask) -> TrialPlacer:
+        """Return a view of this trial with only these nodes: what is taken there is taken here too."""
+        view = TrialPlacer.__new__(TrialPlacer)
+        view.site, view.free, view.now_s, view.blocked = self.site.only(nodes), self.free, self.now_s, self.blocked
+        view._rule = self._rule
+        return view
+
+    def allowed(self, row: int) -> Mask | None:
+        """Return the nodes that a row may use, shape (nodes,); None = all."""
+        return self.site.allowed(row)
 
     def fits(self, row: int, workers: int) -> bool:
         """Whether the placement rule finds room, with the servers that go with the width."""
@@ -175,4 +192,7 @@ class TrialPlacer:
         claim = self.site.asks.claims.distinct[self.site.asks.claims.of_row[row]]
         wants = f"partition {claim.partition or 'none'}, GPU types {', '.join(sorted(claim.gpu_types)) or 'any'}"
         has = f"partition {self.site.partition[node] or 'none'}, GPU type {self.site.gpu_type[node] or 'none'}"
+        if claim.features:
+            wants += f", features {claim.features}"
+            has += f", features {self.site.features[node] or 'none'}"
         return f"At {self.now_s:g} s: job {self.site.asks.job_id[row]!r} ({wants}) may not use node {node} ({has})."

@@ -204,7 +204,8 @@ def _foot(memo: Memo) -> str:
     bounds = element("p", said(f"{memo.best}: {left}."), "small") if left else ""
     origin = memo.origin
     code = f" · dlsched {said(memo.code_version)}" if memo.code_version else ""
-    text = f"{said(origin.words, 80)}, {count(origin.jobs)} jobs, scenario {said(origin.scenario_hash[:8])}{code}"
+    by = f" · written by {said(memo.made_by, 80)}" if memo.made_by else ""
+    text = f"{said(origin.words, 80)}, {count(origin.jobs)} jobs, scenario {said(origin.scenario_hash[:8])}{code}{by}"
     return f'{bounds}<p class="foot">{text}</p>'
 
 

@@ -59,7 +59,8 @@ class Memo:
     ``advice`` is what the numbers say, ``recommendation`` the same in words, or what a reader typed in its place.
     ``rows`` are the numbers of the first page, ``same`` those that are equal under all options, in words; the
     comparison has all. ``service`` and ``cost`` are the metrics that decide, in every part. ``limited`` says by option
-    how far its numbers are from proven bounds. ``commands`` compute it again. ``happened`` is what the log behind the
+    how far its numbers are from proven bounds. ``made_by`` is who wrote it, "" without a login. ``commands`` compute it
+    again. ``happened`` is what the log behind the
     jobs says, None without one. ``sizes`` are those a search tried, None
     without one.
 
@@ -91,6 +92,7 @@ class Memo:
     sizes: Frontier | None = None
     happened: Happened | None = None
     counted: Counted = GPUS
+    made_by: str = ""
 
     def __post_init__(self) -> None:
         found = contradictions(claims_of(self))
@@ -204,6 +206,7 @@ def build(
     sizes: Frontier | None = None,
     happened: Happened | None = None,
     counted: Counted = GPUS,
+    made_by: str = "",
 ) -> Memo:
     """Return the memo of options, the first of which is the baseline.
 
@@ -227,6 +230,8 @@ def build(
         What the recorded log of the scenario says.
     counted
         The resource that counts for the scenario of the baseline.
+    made_by
+        Name of the user who writes it, where there is a login.
 
     Raises
     ------
@@ -279,6 +284,7 @@ def build(
         sizes,
         happened,
         counted,
+        made_by,
     )
 
 

@@ -91,6 +91,7 @@ def _slide(deck: Any, memo: Memo, title: str) -> Any:
         run.text = f" · {labels}"
         run.font.size, run.font.bold, run.font.color.rgb = Pt(11), True, colour(LIGHT.worse_text)
     notes = [f"Scenario {origin.words}, hash {origin.scenario_hash}, code {memo.code_version or 'unknown'}."]
+    notes += [f"Written by {memo.made_by}."] * bool(memo.made_by)
     notes += [f"How sure: {memo.certainty}.", *(f"Mind: {label}." for label in memo.labels)]
     notes += ["To compute it again:", *memo.commands]
     slide.notes_slide.notes_text_frame.text = "\n".join(cut(line, 1_000) for line in notes)

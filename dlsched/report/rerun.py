@@ -14,7 +14,7 @@ from dlsched.studies.sizing.conditions import written
 from dlsched.wording.typed import text_of
 
 LONGEST_NAME = 40
-PROGRAM = ("python", "-m", "dlsched")
+PROGRAM = ("dlsched",)
 
 
 def file_name(scenario_name: str) -> str:

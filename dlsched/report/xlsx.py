@@ -188,6 +188,8 @@ def _again(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     for command in memo.commands:
         sheet.text(command)
     sheet.add(["Made on", memo.made_on.isoformat()])
+    if memo.made_by:
+        sheet.add(["Written by", memo.made_by])
 
 
 def _differences(sheet: _Sheet, _book: Any, memo: Memo) -> None:

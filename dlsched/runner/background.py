@@ -11,19 +11,22 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
-from dlsched.domain.errors import DlschedError
-from dlsched.runner import worker
+from dlsched.domain.actor import NO_LOGIN, Actor
+from dlsched.domain.errors import DlschedError, NotAllowed
+from dlsched.runner import reading, worker
 from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.runner.progress import Channel, cancel_file, read_progress
-from dlsched.runner.queue import QueueItem, RunItem, RunTask, StudyItem, StudyTask, TaskState, item_of
+from dlsched.runner.queue import QueueItem, RunItem, RunTask, StudyItem, StudyTask, TaskState, in_turn, item_of
 from dlsched.runner.retrying import PoolLost
 from dlsched.sim.simulate import Cancelled
 from dlsched.store.record import ExperimentRecord, RunRecord
@@ -35,13 +38,16 @@ __all__ = ["RunTask", "Runner", "StudyTask", "TaskState", "TaskStatus"]
 
 log = logging.getLogger(__name__)
 _SHARE_FOR_ETA = 0.03
+REMEMBERED_S = 3600.0
+"""How long a task that is over stays on the list when its owner does not take it off."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
     """What a page shows of a task: ``share`` done from 0 to 1, ``eta_s`` seconds of computing left (rough).
 
-    ``run_id`` of a run, ``experiment_id`` of a question: where its result is in the store.
+    ``run_id`` of a run, ``experiment_id`` of a question: where its result is in the store. ``mine``: whether the user
+    who looks asked for it, and may stop it; ``asked_by``: the name of the first who did, "" where there is no login.
     """
 
     id: str
@@ -53,10 +59,24 @@ class TaskStatus:
     message: str
     run_id: str | None
     experiment_id: str | None = None
+    mine: bool = True
+    asked_by: str = ""
+
+
+_RUNNERS: WeakSet[Runner] = WeakSet()
+
+
+def stop_all() -> None:
+    """Stop the runners of this process; see :meth:`Runner.stop`."""
+    for runner in _RUNNERS:
+        runner.stop()
 
 
 class Runner:
     """A queue of runs and questions over a pool of workers.
+
+    Owners of tasks take turns (:func:`dlsched.runner.queue.in_turn`), and what one asked for another neither stops nor
+    takes off the list.
 
     Parameters
     ----------
@@ -64,24 +84,36 @@ class Runner:
         Where results go and known questions are answered from; None keeps records in memory for :meth:`record`.
     make_pool
         Opens the pool at the first run, and again after it was lost.
+    who
+        Returns the user who calls now: results are kept under the name, tasks belong to the ``owner``; a reader starts
+        and stops nothing.
     """
 
-    def __init__(self, store: Store | None = None, make_pool: Callable[[], WorkerPool] = open_pool) -> None:
-        self._store, self._make_pool = store, make_pool
+    def __init__(
+        self,
+        store: Store | None = None,
+        make_pool: Callable[[], WorkerPool] = open_pool,
+        who: Callable[[], Actor] = lambda: NO_LOGIN,
+    ) -> None:
+        self._store, self._make_pool, self._who = store, make_pool, who
         self._opened: tuple[WorkerPool, Channel] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-"))
         self._lock = threading.RLock()
         self._items: dict[str, QueueItem] = {}
-        self._waiting: deque[QueueItem] = deque()
+        self._waiting: dict[str, QueueItem] = {}
+        self._served: dict[str, int] = {}
+        self._places: dict[str, int] | None = None
         self._in_flight: dict[str, QueueItem] = {}
         self._events: queue.SimpleQueue[tuple[str, WorkerPool, Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self._closed = self._stopped = False
+        _RUNNERS.add(self)
 
     # ---- what pages call -----------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Start the workers and let them load their fast code, so that the first run does not wait for it."""
+        """Start the workers, which load their fast code, and what uploads are read in, before anything waits for it."""
+        reading.prepare()
         with self._lock:
             if self._opened is None and not self._closed:
                 with suppress(DlschedError):  # the first task will tell
@@ -90,20 +122,32 @@ class Runner:
     def submit(self, tasks: Iterable[RunTask | StudyTask]) -> list[str]:
         """Queue runs and questions and return their ids, in order.
 
-        One that was computed before is answered at once; one that is under way gets the id it has; one that cannot
-        be computed is listed as failed with the reason, and the others go on.
+        One that was computed before is answered at once; one that is under way gets the id it has and one more owner;
+        one that cannot be computed is listed as failed with the reason, and the others go on.
+
+        Raises
+        ------
+        NotAllowed
+            If the user is a reader.
         """
+        actor = self._planner()
         items: list[QueueItem] = []
+        everything: list[QueueItem] = []
         for task in tasks:
-            items.append(self._admit(task, items))
-        fresh = {e.id: e for e in items if e.state is TaskState.QUEUED and e.id not in self._items}
+            items.append(item := self._admit(task, everything))
+            everything += [*self._admit_ahead(item, task, everything), item]
+        fresh = {e.id: e for e in everything if e.state is TaskState.QUEUED and e.id not in self._items}
+        for item in fresh.values():
+            item.actor = actor
         runs = [item.label for item in fresh.values() if isinstance(item, RunItem)]
         if self._store is not None and runs:
-            self._store.mark_running(runs)
+            self._store.acting(actor).mark_running(runs)
         with self._lock:
-            for item in items:
-                self._items.setdefault(item.id, item)
-            self._waiting.extend(fresh.values())
+            self._forget_old()
+            for item in everything:
+                self._items.setdefault(item.id, item).owners.add(actor.owner)
+            self._waiting.update(fresh)
+            self._places = None
             self._fill()
         return [item.id for item in items]
 
@@ -111,10 +155,12 @@ class Runner:
         """Queue a question and return its id."""
         return self.submit([question])[0]
 
-    def status(self, ids: Sequence[str] | None = None) -> list[TaskStatus]:
-        """Return how tasks are doing, oldest first; all runs without ``ids``."""
+    def status(self, ids: Sequence[str] | None = None, *, mine: bool = False) -> list[TaskStatus]:
+        """Return how tasks are doing, oldest first; all runs without ``ids``. ``mine``: only those of the user."""
         with self._lock:
-            return self._statuses(self._named(ids))
+            items = self._named(ids)
+            owner = self._who().owner if mine else ""
+            return self._statuses([item for item in items if owner in item.owners] if mine else items)
 
     def questions(self, kind: str | None = None) -> list[TaskStatus]:
         """Return how questions of a kind are doing, of all kinds without one, oldest first."""
@@ -123,15 +169,43 @@ class Runner:
             return self._statuses([item for item in questions if kind in (None, item.task.kind)])
 
     def cancel(self, ids: Sequence[str] | None = None) -> None:
-        """Stop tasks, all runs without ``ids``; finished ones stay. Of a question that is stopped nothing is kept."""
+        """Stop the user's own tasks, without ``ids`` all of the user's runs; finished ones stay.
+
+        Of a question that is stopped nothing is kept. A task that another user asked for as well goes on for that user.
+
+        Raises
+        ------
+        NotAllowed
+            If the user is a reader.
+        """
+        owner = self._planner().owner
         with self._lock:
-            chosen = [item for item in self._named(ids) if item.state in {TaskState.QUEUED, TaskState.RUNNING}]
+            named = self._named(ids)
+            every = [*named, *self._batches_of(named)]
+            own = [item for item in every if owner in item.owners and not item.state.is_over]
+            shared = [item for item in own if len(item.owners) > 1]
+            for item in shared:
+                item.owners.discard(owner)
+            self._places = None
+        self._cancel([item for item in own if item not in shared])
+
+    def _planner(self) -> Actor:
+        """Return the user who calls; NotAllowed for a reader."""
+        actor = self._who()
+        if not actor.may_write:
+            raise NotAllowed(f"{actor.name or 'This user'} may read here, but not start or stop computations.")
+        return actor
+
+    def _cancel(self, items: Sequence[QueueItem]) -> None:
+        with self._lock:
+            chosen = [item for item in items if item.state in {TaskState.QUEUED, TaskState.RUNNING}]
             for item in chosen:
                 if item.state is TaskState.QUEUED:
-                    self._waiting.remove(item)
+                    del self._waiting[item.id]
                 else:
                     self._stop(item)
                 item.state, item.message = TaskState.CANCELLED, "Cancelled"
+            self._places = None
         self._tell_store(chosen)
 
     def _named(self, ids: Sequence[str] | None) -> Sequence[QueueItem]:
@@ -165,10 +239,24 @@ class Runner:
         return item.task
 
     def forget(self, ids: Sequence[str] | None = None) -> None:
-        """Take finished tasks off the list; without ``ids`` all finished runs, as no user is shown others unasked."""
+        """Take the user's own finished tasks off the list; without ``ids`` all finished runs of the user."""
+        owner = self._planner().owner
         with self._lock:
-            over = {item.id for item in self._named(ids) if item.is_over}
-            self._items = {i: item for i, item in self._items.items() if i not in over}
+            over = [item for item in self._named(ids) if item.is_over and owner in item.owners]
+            parts = [part for part in self._batches_of(over) if part.is_over and owner in part.owners]
+            for item in (*over, *parts):
+                item.owners.discard(owner)
+                if not item.owners:
+                    del self._items[item.id]
+
+    def _forget_old(self) -> None:
+        """Take off the list what was over long ago: its owners may have closed their tabs. The lock is held."""
+        now_s = time.monotonic()
+        for item in [item for item in self._items.values() if item.is_over]:
+            if item.ended_s is None:
+                item.ended_s = now_s
+            elif now_s - item.ended_s > REMEMBERED_S:
+                del self._items[item.id]
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until nothing is queued or running; return whether that came true in time."""
@@ -183,7 +271,9 @@ class Runner:
 
     def close(self) -> None:
         """Cancel everything, end the workers and remove the temporary files."""
-        self.cancel([*self._items])
+        with self._lock:
+            left = [*self._items.values()]
+        self._cancel(left)
         with self._lock:
             self._closed = True
             opened, thread = self._opened, self._thread
@@ -193,6 +283,13 @@ class Runner:
             self._events.put(None)
             thread.join()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def stop(self) -> None:
+        """Start nothing more and take in nothing: the process is about to end, and its workers are ended next.
+
+        What is under way stays on the store's list, as interrupted.
+        """
+        self._closed = self._stopped = True
 
     # ---- taking in -----------------------------------------------------------------------------------
 
@@ -211,6 +308,25 @@ class Runner:
             others = [*self._items.values(), *batch]
             return next((e for e in others if e.key == item.key and not e.is_over), item)
 
+    def _admit_ahead(self, item: QueueItem, task: RunTask | StudyTask, batch: Sequence[QueueItem]) -> list[QueueItem]:
+        """Return the batches of runs that come before a question, which may be under way with it."""
+        if not isinstance(task, StudyTask) or item.state is not TaskState.QUEUED or self._store is None:
+            return []
+        with self._lock:
+            if item.id in self._items:
+                return self._batches_of([item])
+        parts = [self._admit(part, batch) for part in task.ahead]
+        item.after = tuple(part.id for part in parts)
+        return parts
+
+    def _batches_of(self, items: Sequence[QueueItem]) -> list[QueueItem]:
+        """Return the batches of runs that questions wait for, as far as they are on the list. The lock is held."""
+        return [self._items[part] for item in items for part in item.after if part in self._items]
+
+    def _is_held(self, item: QueueItem) -> bool:
+        """Whether batches of its runs are not in the store yet. The lock is held."""
+        return any(not part.state.is_over for part in self._batches_of([item]))
+
     # ---- computing -----------------------------------------------------------------------------------
 
     def _fill(self) -> None:
@@ -220,19 +336,34 @@ class Runner:
         try:
             pool, channel = self._open()
         except DlschedError as error:
-            while self._waiting:
-                self._end(self._waiting.popleft(), TaskState.FAILED, str(error))
+            for item in self._waiting.values():
+                self._end(item, TaskState.FAILED, str(error))
+            self._waiting.clear()
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._listen, daemon=True, name="runner")
             self._thread.start()
-        while self._waiting and len(self._in_flight) < pool.width:
-            self._start(self._waiting.popleft(), pool, channel)
+        self._places = None
+        for owner, item in [*islice(self._order(), max(pool.width - len(self._in_flight), 0))]:
+            del self._waiting[item.id]
+            item.turn_of, self._served[owner] = owner, max(self._served.values(), default=0) + 1
+            self._start(item, pool, channel)
+
+    def _order(self) -> Iterator[tuple[str, QueueItem]]:
+        """Return waiting tasks in the order in which they start, and whose turn it is."""
+        held = Counter(item.turn_of for item in self._in_flight.values())
+        ready = [item for item in self._waiting.values() if not self._is_held(item)]
+        return in_turn(ready, held, self._served)
+
+    def _refill(self) -> None:
+        with self._lock:
+            self._fill()
 
     def _open(self) -> tuple[WorkerPool, Channel]:
         """Return the pool and the way its workers tell progress; opened where there is none. The lock is held."""
         if self._opened is None:
             pool = self._make_pool()
+            pool.on_change(self._refill)
             self._opened = pool, pool.channel(self._folder)
         return self._opened
 
@@ -246,14 +377,18 @@ class Runner:
         """Take results as they come and put them into the store; the one thread that does."""
         while (event := self._events.get()) is not None:
             task_id, pool, future = event
+            if self._stopped:
+                return
             with self._lock:
                 item = self._in_flight.pop(task_id)
+                self._places = None
                 item.future = None  # an answer may be large, and a future keeps it
                 outcome = self._outcome(item, pool, future)
                 self._fill()
                 self._tidy()
             if outcome is not None:
                 self._keep(item, outcome)
+                self._refill()  # a question may have waited for it
             for path in self._folder.glob(f"{task_id}.*"):
                 path.unlink(missing_ok=True)
 
@@ -286,7 +421,12 @@ class Runner:
             if self._store is None:
                 item.kept = record
                 return
-            item.kept_id = item.save(self._store, record)
+            item.kept_id = item.save(self._store.acting(item.actor), record)
+            with self._lock:
+                waiting = [one for one in self._waiting.values() if item.id in one.after]
+            for question in waiting:
+                if isinstance(question, StudyItem) and isinstance(item, StudyItem):
+                    question.take(item, self._store)
         except Exception as error:
             log.exception("Result of %s was not kept", item.name, exc_info=error)
             with self._lock:
@@ -311,29 +451,59 @@ class Runner:
             log.warning("The store could not be told that %s ended", ", ".join(item.name for item in runs))
 
     def _tidy(self) -> None:
-        """Remove the scenario files when nothing is left to do."""
+        """Remove the scenario files when nothing is left to do, and forget whose turn it was."""
         if not self._in_flight and not self._waiting:
+            self._served.clear()
             for path in self._folder.glob("*.scenario"):
                 path.unlink(missing_ok=True)
 
     # ---- telling -------------------------------------------------------------------------------------
 
     def _statuses(self, items: Sequence[QueueItem]) -> list[TaskStatus]:
-        places = {item.id: place for place, item in enumerate(self._waiting)}
-        return [self._status(item, places) for item in items]
+        owner = self._who().owner if items else ""
+        return [self._status(item, owner) for item in items]
 
-    def _status(self, item: QueueItem, places: Mapping[str, int]) -> TaskStatus:
+    def _place(self, item: QueueItem) -> int:
+        """Return how many tasks start before a waiting one; worked out anew when the queue has changed."""
+        if self._places is None:
+            self._places = {item.id: place for place, (_, item) in enumerate(self._order())}
+        return self._places.get(item.id, 0)
+
+    def _status(self, item: QueueItem, owner: str) -> TaskStatus:
         share, text, eta_s = 0.0, item.message, None
-        if item.state is TaskState.QUEUED:
-            ahead = places.get(item.id, 0)
+        if item.state is TaskState.QUEUED and self._is_held(item):
+            share, text, eta_s = self._ahead_of(item)
+        elif item.state is TaskState.QUEUED:
+            ahead = self._place(item)
             text, eta_s = f"Waiting, {ahead:,} ahead of it" if ahead else "Waiting", item.guess_s
         elif item.state is TaskState.RUNNING:
             share, text = read_progress(self._folder, item.id)
             text, eta_s = text or "Starting a worker", self._seconds_left(item, share)
+            if self._opened is not None and (waiting := self._opened[0].waiting):
+                text, eta_s = f"Waiting for workers: {waiting}", None
         elif item.state in {TaskState.DONE, TaskState.STORED}:
             share = 1.0
-        kept = (item.kept_id, None) if isinstance(item, RunItem) else (None, item.kept_id)
-        return TaskStatus(item.id, item.name, item.state, share, text, eta_s, item.message, *kept)
+        run_id, experiment_id = (item.kept_id, None) if isinstance(item, RunItem) else (None, item.kept_id)
+        return TaskStatus(
+            item.id, item.name, item.state, share, text, eta_s, item.message, run_id, experiment_id,
+            mine=owner in item.owners, asked_by=item.actor.name,
+        )  # fmt: skip
+
+    def _ahead_of(self, item: QueueItem) -> tuple[float, str, float | None]:
+        """Return share, text and seconds left of a question whose runs are computed in batches before it."""
+        parts = [part for part in self._batches_of([item]) if isinstance(part, StudyItem)]
+        runs = [part.num_runs for part in parts]
+        done = sum(
+            many * (1.0 if part.state.is_over else read_progress(self._folder, part.id)[0])
+            for many, part in zip(runs, parts, strict=True)
+        )
+        share = done / sum(runs)
+        begun_s = [part.started_s for part in parts if part.started_s]
+        if not begun_s:
+            return share, "Waiting", None
+        gone_s = time.monotonic() - min(begun_s)
+        left_s = gone_s * (1 - share) / share if share >= _SHARE_FOR_ETA else None
+        return share, f"{int(done):,} of {sum(runs):,} runs", left_s
 
     def _seconds_left(self, item: QueueItem, share: float) -> float | None:
         gone_s = time.monotonic() - item.started_s

@@ -5,14 +5,15 @@ Imports little: the first question to a worker is answered in its event loop.
 
 from __future__ import annotations
 
+import io
 import pickle
 import platform
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dlsched.domain.errors import InputError
 from dlsched.studies.code_version import code_version
@@ -59,20 +60,54 @@ def check_worker(name: str, threads: int, theirs: Mapping[str, str], ours: Mappi
             raise InputError(f"Dask worker {name}", why, "Install the same version there and restart the worker")
 
 
-def answer(order: bytes, asker: Mapping[str, str]) -> bytes:
+def answer(order: bytes, asker: Mapping[str, str], names: Sequence[str], *contents: bytes) -> bytes:
     """Return the pickled (True, answer) of a pickled (function, args, kwargs), or (False, what it raised).
 
-    Workers may come after the scheduler was first asked: each task checks its own. ``asker``: identity of the caller.
+    Workers may come after the scheduler was first asked: each task checks its own.
+
+    Parameters
+    ----------
+    order
+        The task; what it has in common with others is left out and named.
+    asker
+        Identity of the caller.
+    names, contents
+        What was left out, by name.
     """
     from distributed import get_worker
 
     try:
         here = get_worker()
         check_worker(here.address, here.state.nthreads, identity(), asker)
-        work, args, kwargs = pickle.loads(order)
+        common = {name: _common(name, content) for name, content in zip(names, contents, strict=True)}
+        work, args, kwargs = _Unpickler(io.BytesIO(order), common).load()
         return pickle.dumps((True, work(*args, **kwargs)), protocol=5)
     except Exception as error:
         return _packed(error)
+
+
+_COMMON: dict[str, Any] = {}
+_MOST_COMMON = 4
+
+
+def _common(name: str, content: bytes) -> Any:
+    """Return what the bytes of this name hold; the latest stay unpacked for the next task."""
+    found = _COMMON.pop(name, None)
+    _COMMON[name] = found = pickle.loads(content) if found is None else found
+    for oldest in list(_COMMON)[:-_MOST_COMMON]:
+        _COMMON.pop(oldest, None)
+    return found
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a task, and puts in what it has in common with others."""
+
+    def __init__(self, file: io.BytesIO, common: Mapping[str, Any]) -> None:
+        super().__init__(file)
+        self._common = common
+
+    def persistent_load(self, name: str) -> Any:
+        return self._common[name]
 
 
 def _packed(error: Exception) -> bytes:

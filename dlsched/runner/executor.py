@@ -4,33 +4,46 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.optimise.quiet import divert_output
+from dlsched.plugins import with_plugins
+from dlsched.runner.dask_access import DaskAccess
 from dlsched.runner.progress import Channel, FileChannel
 from dlsched.runner.retrying import RetryingExecutor, WorkerDied
 
 WORKERS_VARIABLE = "DLSCHED_WORKERS"
-DASK_VARIABLE = "DLSCHED_DASK"
 _MOST_WORKERS = 1024
 _WATCH_EVERY_S = 0.5
 
 
-@dataclass(frozen=True)
 class WorkerPool:
     """An executor, how many runs it computes at once, and whether its workers see other files than this process."""
 
-    executor: Executor
-    width: int
-    remote: bool
+    def __init__(self, executor: Executor, width: int, *, remote: bool) -> None:
+        self.executor, self.remote = executor, remote
+        self._width = width
+
+    @property
+    def width(self) -> int:
+        """How many runs to send at once."""
+        return self._width
+
+    @property
+    def waiting(self) -> str:
+        """How far the waiting for workers is, as in "0 so far, 3 min 20 s of 30 min"; "" while there are some."""
+        return ""
+
+    def on_change(self, call: Callable[[], object]) -> None:
+        """Have this called, in a thread of the pool, when its width changes, and every second while it waits."""
 
     def warm_up(self, work: Callable[[], object]) -> None:
         """Have every worker do this about once; no caller waits for it."""
@@ -48,11 +61,13 @@ class Processes:
     def __init__(self, width: int) -> None:
         self._width = width
         self.in_flight = width + 1  # the next task is there when one is done
+        self.deaths_spread = True
         self.renew()
 
     def start(self, work: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Future[Any]:
         """Have it computed."""
-        return self.pool.submit(work, *args, **kwargs)
+        call, own, named = with_plugins(work, args, kwargs)
+        return self.pool.submit(call, *own, **named)
 
     def read(self, future: Future[Any]) -> Any:
         """Return the answer, or raise what the task raised; one death breaks all that is in flight."""
@@ -77,19 +92,14 @@ class Processes:
         self.pool.shutdown()
 
 
-def executor(address: str | None = None, workers: int | None = None) -> Executor:
-    """Return the executor of :func:`open_pool`."""
-    return open_pool(address, workers).executor
-
-
-def open_pool(address: str | None = None, workers: int | None = None) -> WorkerPool:
+def open_pool(dask: DaskAccess | None = None, workers: int | None = None) -> WorkerPool:
     """Return where to compute.
 
     Parameters
     ----------
-    address
-        Address of a Dask scheduler ("tcp://host:8786"); None takes the variable DLSCHED_DASK where ``workers`` is None
-        too, else this machine.
+    dask
+        A Dask cluster; None takes what the variables ``DLSCHED_DASK...`` name where ``workers`` is None too, else this
+        machine. Within a task on a Dask worker it is that cluster.
     workers
         Processes on this machine; None takes the variable DLSCHED_WORKERS, else one a core.
 
@@ -100,12 +110,17 @@ def open_pool(address: str | None = None, workers: int | None = None) -> WorkerP
 
     A task whose worker dies is computed again by another one, and raises WorkerDied when that dies too.
     """
-    if address is None and workers is None:
-        address = os.environ.get(DASK_VARIABLE) or None
-    if address is not None:
+    if dask is None and workers is None:
+        if sys.modules.get("distributed") is not None:
+            from dlsched.runner.dask_pool import pool_around
+
+            if (around := pool_around()) is not None:
+                return around
+        dask = DaskAccess.configured()
+    if dask is not None:
         from dlsched.runner.dask_pool import open_dask
 
-        return open_dask(address)
+        return open_dask(dask)
     width = num_workers() if workers is None else workers
     return WorkerPool(RetryingExecutor(Processes(width)), width, remote=False)
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
+from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pydantic import BaseModel
 
+from dlsched.domain.actor import NO_LOGIN, Actor
 from dlsched.domain.scenario import Scenario
 from dlsched.runner import worker
 from dlsched.runner.executor import WorkerPool
 from dlsched.runner.progress import Channel
 from dlsched.store.record import CellRecord, ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
 from dlsched.studies import registry
-from dlsched.studies.code_version import code_version
+from dlsched.studies.cells import CellsSpec
+from dlsched.studies.code_version import version_of
 from dlsched.studies.design import VariantTask
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.simulation import resolve_policy
@@ -60,20 +64,31 @@ class RunTask:
 class StudyTask:
     """A question to a study (``registry.STUDIES``), as its spec or in JSON's own types.
 
-    ``subject`` travels with it and is not kept: what is too large for the question, and named in it.
+    ``subject`` travels with it and is not kept: what is too large for the question, and named in it. ``ahead``: batches
+    of its runs (``studies.cells``) that any worker may compute before it; it starts when they are over, with their
+    numbers, and is stopped with them. Without a store, which takes their numbers, there are none.
     """
 
     kind: str
     spec: BaseModel | Mapping[str, Any]
     name: str = ""
     subject: Any = None
+    ahead: tuple[StudyTask, ...] = ()
 
 
 @dataclass(eq=False)
 class QueueItem(ABC):
-    """A task in the queue. ``kept_id``: id of the result in the store; ``kept``: the result where there is no store."""
+    """A task in the queue. ``kept_id``: id of the result in the store; ``kept``: the result where there is no store.
+
+    ``actor``: who asked for it first, and under whose name the result is kept; ``owners``: all who asked for it
+    and have not cancelled it since; ``turn_of``: the owner whose turn it was when it started; ``ended_s``: when the
+    runner knew that nothing more happens to it; ``after``: ids of the batches of its runs that come first.
+    """
 
     name: str
+    actor: Actor = NO_LOGIN
+    owners: set[str] = field(default_factory=set)
+    turn_of: str = ""
     id: str = field(default_factory=lambda: uuid4().hex[:12])
     key: str = ""
     state: TaskState = TaskState.QUEUED
@@ -82,7 +97,9 @@ class QueueItem(ABC):
     kept: Any = None
     guess_s: float = 0.0
     started_s: float = 0.0
+    ended_s: float | None = None
     future: Future[Any] | None = None
+    after: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -125,7 +142,8 @@ class RunItem(QueueItem):
         policy = resolve_policy(task.scenario, task.policy, task.params)
         spec, self.params = policy.spec, policy.values
         self.name = task.name or spec.label + (f", future {task.seed}" if task.seed else "")
-        self.key = run_key(task.scenario.content_hash, spec.key, self.params, task.seed, code_version())
+        version = version_of(task.scenario, [spec.key])
+        self.key = run_key(task.scenario.content_hash, spec.key, self.params, task.seed, version)
         self.kept_id = store.find_run(self.key) if store is not None else None
         self.guess_s = estimate_run(task.scenario, task.policy, store).seconds
 
@@ -133,10 +151,9 @@ class RunItem(QueueItem):
         """See :class:`QueueItem`; tasks of one scenario share its file."""
         task, key = self.task, self.task.scenario.content_hash
         path = worker.scenario_file(folder, key)
-        content = pickle.dumps(task.scenario, protocol=5) if pool.remote or not path.exists() else None
-        if not pool.remote and content is not None:
-            path.write_bytes(content)
-        sent = content if pool.remote else None
+        if not pool.remote and not path.exists():
+            path.write_bytes(pickle.dumps(task.scenario, protocol=5))
+        sent = task.scenario if pool.remote else None
         order = worker.RunOrder(self.id, folder, channel, key, task.policy, self.params, task.seed, self.name, sent)
         return pool.executor.submit(worker.carry_out_run, order)
 
@@ -166,12 +183,22 @@ class StudyItem(QueueItem):
         found = registry.find(self.task.kind)
         spec = self.spec = found.question(self.task.spec)
         self.name = self.task.name or found.label
-        self.key = experiment_key(found.kind, spec.model_dump(mode="json"), found.version)
+        self.key = experiment_key(found.kind, spec.model_dump(mode="json"), found.version_of(spec, self.task.subject))
         self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
         self.guess_s = found.estimate_s(spec)
         about = self.task.subject
         if found.by_future and store is not None and self.kept_id is None and isinstance(about, Scenario):
             self.known = store.cells_of(about.content_hash)
+
+    @property
+    def num_runs(self) -> int:
+        """How many runs a batch has, 1 for another question."""
+        return len(self.spec.cells) if isinstance(self.spec, CellsSpec) else 1
+
+    def take(self, batch: StudyItem, store: Store) -> None:
+        """Take along the numbers of a batch of runs that has come to its end."""
+        assert isinstance(batch.spec, CellsSpec)
+        self.known = {**self.known, **store.find_cells([cell.key for cell in batch.spec.cells])}
 
     def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`."""
@@ -194,6 +221,46 @@ class StudyItem(QueueItem):
             return store.save_experiment(record)
         self.kept = keep(store, record)
         return self.key
+
+
+def in_turn(
+    waiting: Iterable[QueueItem], held: Mapping[str, int], served: Mapping[str, int]
+) -> Iterator[tuple[str, QueueItem]]:
+    """Return whose turn it is and the task that starts, in order: the first task of the owner with the fewest workers.
+
+    Among owners with as many workers it is the turn of the one who was served longest ago. The tasks of one owner keep
+    their order, and many of them delay another owner's first only by what is already running.
+
+    Parameters
+    ----------
+    waiting
+        Tasks in the order in which they were asked for.
+    held
+        How many workers each owner has now.
+    served
+        Number of the turn in which each owner was served last; those who were never served come first.
+    """
+    lines: dict[str, deque[QueueItem]] = {}
+    for item in waiting:
+        for owner in item.owners or {""}:
+            lines.setdefault(owner, deque()).append(item)
+    turns = [(held.get(owner, 0), served.get(owner, 0), place, owner) for place, owner in enumerate(lines)]
+    heapify(turns)
+    turn = max(served.values(), default=0)
+    given: set[str] = set()
+    while turns:
+        workers, _, place, owner = turns[0]
+        line = lines[owner]
+        while line and line[0].id in given:  # it was another owner's as well
+            line.popleft()
+        if not line:
+            heappop(turns)
+            continue
+        item = line.popleft()
+        given.add(item.id)
+        turn += 1
+        heapreplace(turns, (workers + 1, turn, place, owner))
+        yield owner, item
 
 
 def item_of(task: RunTask | StudyTask) -> RunItem | StudyItem:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -26,9 +28,17 @@ class PoolLost(DlschedError):
 
 
 class Place(Protocol):
-    """Where :class:`RetryingExecutor` has tasks computed. ``in_flight``: how many it takes at once."""
+    """Where :class:`RetryingExecutor` has tasks computed.
 
-    in_flight: int
+    ``in_flight``: how many it takes at once; may change while it works. ``deaths_spread``: whether the death of one
+    worker ends what the others compute.
+    """
+
+    @property
+    def in_flight(self) -> int: ...
+
+    @property
+    def deaths_spread(self) -> bool: ...
 
     def start(self, work: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Future[Any]:
         """Have it computed."""
@@ -43,7 +53,7 @@ class Place(Protocol):
         ...
 
     def look(self) -> None:
-        """Called every second in which nothing came back."""
+        """Called every second in which there is work."""
         ...
 
     def close(self) -> None:
@@ -72,8 +82,9 @@ class RetryingExecutor(Executor):
     """Tasks in the order given, a few at a time, so that most of them wait here and can be cancelled.
 
     A future can be cancelled until its answer is there. Where the place cannot stop what it computes, that goes on and
-    its answer is dropped. When a worker dies, each task that it may have been computing is tried once more with nothing
-    beside it, so that the guilty one takes no other with it; then it raises WorkerDied.
+    its answer is dropped. When a worker dies, each task that it may have been computing is tried once more; then it
+    raises WorkerDied. Where deaths spread, that is done with nothing beside it, so that the guilty one takes no other
+    with it.
     """
 
     def __init__(self, place: Place) -> None:
@@ -119,12 +130,15 @@ class RetryingExecutor(Executor):
     # ---- in the thread -------------------------------------------------------------------------------
 
     def _serve(self) -> None:
+        look_at_s = time.monotonic()
         while not (self._stopping and not self._waiting and not self._in_flight):
-            try:
-                call = self._calls.get(timeout=_LOOK_EVERY_S if self._in_flight else None)
-            except queue.Empty:
-                call = self.place.look
-            call()
+            left_s = look_at_s - time.monotonic()
+            if self._in_flight and left_s <= 0:  # also while results come all the time
+                self.place.look()
+                look_at_s = time.monotonic() + _LOOK_EVERY_S
+            else:
+                with suppress(queue.Empty):
+                    self._calls.get(timeout=left_s if self._in_flight else None)()
             self._fill()
         self.place.close()
 
@@ -138,7 +152,7 @@ class RetryingExecutor(Executor):
     def _fill(self) -> None:
         while self._waiting and len(self._in_flight) < self.place.in_flight:
             suspects = any(job.tries for job in (self._waiting[0], *self._in_flight))
-            if (suspects or self._worker_died) and self._in_flight:
+            if self.place.deaths_spread and (suspects or self._worker_died) and self._in_flight:
                 return
             self._start(self._waiting.popleft())
 

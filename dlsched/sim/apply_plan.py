@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dlsched.domain.errors import PlanError
+from dlsched.domain.journal import Evicted, Loses
 from dlsched.domain.plan import Plan, Share, Step
 from dlsched.placement import TrialPlacer
 from dlsched.placement.rules import ROOM_TOLERANCE
@@ -21,8 +22,10 @@ from dlsched.sim.world import World, gang_width, rows_on
 
 def apply_plan(world: World, plan: Plan, now_s: float) -> bool:
     """Carry a plan out and return whether anything changed; PlanError when it cannot be carried out."""
-    if not (plan.allocations or plan.rejected or plan.vms):
+    if not (plan.allocations or plan.rejected or plan.vms or plan.evicted):
         return False
+    for row, loses in plan.evicted.items():
+        _evict(world, row, loses, now_s)
     changes = [read_change(world, row, allocation, now_s) for row, allocation in plan.allocations.items()]
     vms = _read_vms(world, plan, now_s)
     if world.scenario.cluster.free_slots:
@@ -31,9 +34,27 @@ def apply_plan(world: World, plan: Plan, now_s: float) -> bool:
     for row in had_future:
         world.drop_future(row)
     changed = _apply_now(world, changes, vms, now_s)
-    _apply_future(world, changes, now_s)
+    if world.future or any(change.future for change in changes):
+        _apply_future(world, changes, now_s)
     _reject(world, plan.rejected, now_s)
-    return bool(changed or had_future or plan.rejected or any(change.future for change in changes))
+    return bool(changed or had_future or plan.rejected or plan.evicted or any(change.future for change in changes))
+
+
+def _evict(world: World, row: int, loses: Loses, now_s: float) -> None:
+    """Stop a running row and send it back to the queue with this loss of work."""
+    if row not in world.held:
+        raise PlanError(f"At {now_s:g} s: the plan evicts row {row}, which is not a running job.")
+    progress, every_s = world.progress, world.options.checkpoint_s
+    lost_work = 0.0
+    if loses == "all":
+        lost_work = progress.gained(row, now_s)
+    elif loses == "checkpoint" and every_s > 0:
+        lost_work = progress.since_checkpoint(row, now_s, every_s)
+    world.drop_future(row)
+    world.give_back(row)
+    world.close_piece(row, now_s, PieceEnd.PREEMPTED, lost_work)
+    world.wait(row)
+    world.ledger.journal.append((now_s, Evicted(row, loses)))
 
 
 def _read_vms(world: World, plan: Plan, now_s: float) -> dict[int, int]:
@@ -60,16 +81,20 @@ def _read_vms(world: World, plan: Plan, now_s: float) -> dict[int, int]:
 def _apply_now(world: World, changes: list[AllocationChange], vms: Mapping[int, int], now_s: float) -> bool:
     """Put every row on what it shall hold now; return whether any row or slot changed."""
     todo = {change.row: change for change in changes if _moves(world, change, vms)}
-    stay = {row for node in vms for row in rows_on(world.held, node)} - {change.row for change in changes}
-    todo |= {row: AllocationChange(row, 0, world.held[row], (), None, True) for row in sorted(stay)}
-    blocked = _new_blocked(world, changes)
-    _check_blocked(world, blocked, todo, now_s)
+    if vms:
+        stay = {row for node in vms for row in rows_on(world.held, node)} - {change.row for change in changes}
+        todo |= {row: AllocationChange(row, 0, world.held[row], (), None, True) for row in sorted(stay)}
+    blocked = world.blocked
+    if blocked or any(change.blocked is not None for change in changes):
+        blocked = _new_blocked(world, changes)
+        _check_blocked(world, blocked, todo, now_s)
     if not todo and not vms and blocked == world.blocked:
         return False
     trial = world.room.copy()
     trial.now_s = now_s
     for row in todo:
-        trial.release(row, world.held.get(row, ()))
+        if row in world.held:
+            trial.release(row, world.held[row])
     _change_vms(world, trial, vms)
     trial.blocked = blocked_total(blocked)
     shares = _place(world, trial, todo.values(), now_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Allocation, Share, Step
@@ -10,8 +10,7 @@ from dlsched.sim.event_queue import instant_s
 from dlsched.sim.world import World, gang_width
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationChange:
+class AllocationChange(NamedTuple):
     """What a row shall hold from now on: ``shares`` (empty = nothing), or None for ``workers`` on any nodes.
 
     ``future`` are dated steps to come. ``blocked`` is what it blocks on the pool beyond its use. ``keeps_nodes``:

@@ -1,9 +1,15 @@
-"""The event loop: completions, capacity, arrivals, cancellations, reservation steps; then one call of the policy."""
+"""The event loop: completions, capacity, arrivals, cancellations, reservation steps; then one call of the policy.
+
+For a policy that wants events one by one, arrivals and completions come first, with a call after each (decision 044).
+"""
 
 from __future__ import annotations
 
+import gc
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Step
@@ -15,12 +21,15 @@ from dlsched.sim.event_queue import Event, EventQueue, EventType, instant_s
 from dlsched.sim.ledger import DecisionRecord
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.sim.meter import Meter, ProgressCall
-from dlsched.sim.prepare import Prepared
+from dlsched.sim.prepare import Prepared, Underway
 from dlsched.sim.state import PolicyView
-from dlsched.sim.world import World
+from dlsched.sim.world import World, gang_width
 
+_COMPLETION, _ARRIVAL, _TIMER = int(EventKind.COMPLETION), int(EventKind.ARRIVAL), int(EventKind.TIMER)
 IDLE_CALLS = 1000
 """After so many calls in a row by timer alone, while nothing runs and nothing changes, timers wait for an event."""
+
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 
 def run_engine(prepared: Prepared, policy: Policy, run_seed: int = 0, progress: ProgressCall | None = None) -> RunLog:
@@ -29,7 +38,20 @@ def run_engine(prepared: Prepared, policy: Policy, run_seed: int = 0, progress: 
     ``progress`` is called with the share done and a short text, and may raise to stop the run. Raises PlanError
     when the policy asks for something impossible.
     """
-    return _Engine(prepared, policy, run_seed, progress).run()
+    with _rare_collections():
+        return _Engine(prepared, policy, run_seed, progress).run()
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the collector of cycles look less often: a run makes many small objects that stay, and few cycles."""
+    before = gc.get_threshold()
+    if before[0] > 0:
+        gc.set_threshold(max(before[0], OBJECTS_BETWEEN_COLLECTIONS), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class _Engine:
@@ -38,13 +60,16 @@ class _Engine:
         self.policy = policy
         self.event_queue = EventQueue(jobs.submit_s, policy.review)
         self.world = World(prepared, self.event_queue)
-        self.start_s = float(jobs.submit_s[0]) if len(jobs) else 0.0
+        self.start_s = self.asked_from_s = float(jobs.submit_s[0]) if len(jobs) else 0.0
+        if prepared.underway is not None:
+            self._join(prepared.underway)
         self.capacity: list[CapacityChange] = capacity_changes(prepared.scenario.cluster)
         for number, change in enumerate(self.capacity):
             self.event_queue.push(change.time_s, EventType.CAPACITY, number)
         self.rng = stream(prepared.scenario.seed + run_seed, "policy")
         self.meter = Meter(progress, jobs.submit_s)
         self.idle_calls = 0
+        self.missed = 0
 
     def run(self) -> RunLog:
         """Handle instant after instant until all jobs have ended, nothing is due, or the horizon."""
@@ -60,6 +85,8 @@ class _Engine:
                 return self._close(horizon_s, stalled=False)
             instant, events = event_queue.pop_instant(next_s)
             now_s = max(now_s, instant)
+            if self.policy.review.one_by_one:
+                events = self._handle_one_by_one(now_s, events)
             self._handle(now_s, events)
             self.meter.tick(world.num_ended, now_s)
         if stalled:
@@ -73,20 +100,52 @@ class _Engine:
             self.event_queue.drop(EventType.WAKE)
         return self.event_queue.next_s(reviews=patient and bool(self.world.active))
 
+    def _handle_one_by_one(self, now_s: float, events: list[Event]) -> list[Event]:
+        """Handle arrivals, then completions in order of their starts, with a call after each; return the other events.
+
+        A job that ends no sooner than believed has given its nodes back before the first call.
+        """
+        world, queue = self.world, self.event_queue
+        arrivals = [event for event in events if event.kind == EventType.ARRIVAL]
+        ends = [event for event in events if event.kind == EventType.COMPLETION]
+        ends.sort(key=lambda event: world.start_number[event.key])
+        expected = {end.key for end in ends if world.truth.work[end.key] >= world.truth.believed_work[end.key]}
+        for end in ends:
+            if end.key in expected:
+                self._complete(end)
+        for arrival in arrivals:
+            queue.submitted = arrival.key + 1
+            world.submit(arrival.key)
+            self._ask_after(EventKind.ARRIVAL, now_s)
+        for end in ends:
+            if end.key in expected or not queue.is_stale(end):
+                if end.key not in expected:
+                    self._complete(end)
+                self._ask_after(EventKind.COMPLETION, now_s)
+        return [event for event in events if event.kind not in (EventType.ARRIVAL, EventType.COMPLETION)]
+
+    def _ask_after(self, kind: EventKind, now_s: float) -> None:
+        self.idle_calls = 0
+        if now_s < self.asked_from_s:
+            self.missed |= int(kind) & _ARRIVAL
+        elif kind & self.policy.review.events:
+            self._decide(now_s, kind)
+
     def _handle(self, now_s: float, events: list[Event]) -> None:
         """Handle the events of one instant, then ask the policy if it wants to be asked."""
-        cause, woken = EventKind.NONE, False
+        cause, woken = 0, False
         steps: list[int] = []
         for event in events:
             if event.kind == EventType.COMPLETION:
-                cause |= self._complete(event)
+                self._complete(event)
+                cause |= _COMPLETION
             elif event.kind == EventType.ARRIVAL:
                 self.world.submit(event.key)
-                cause |= EventKind.ARRIVAL
+                cause |= _ARRIVAL
             elif event.kind == EventType.CAPACITY:
-                cause |= self._change_capacity(self.capacity[event.key], event.time_s)
+                cause |= int(self._change_capacity(self.capacity[event.key], event.time_s))
             elif event.kind == EventType.CANCEL:
-                cause |= self._cancel(event)
+                cause |= int(self._cancel(event))
             elif event.kind == EventType.STEP:
                 steps.append(event.key)
             else:
@@ -96,23 +155,34 @@ class _Engine:
         # a reservation may have gone with its job or node at this very instant
         steps = [row for row in steps if row in self.world.future]
         if steps:
-            cause |= self._step(steps, now_s)
+            cause |= int(self._step(steps, now_s))
         if self.event_queue.review_due(now_s) and self.world.active:
             woken = True
         if woken:
-            cause |= EventKind.TIMER
-        if now_s >= self.start_s and (woken or cause & self.policy.review.events):
-            self._decide(now_s, cause)
+            cause |= _TIMER
+        cause |= self.missed
+        if now_s < self.asked_from_s:
+            self.missed = cause & _ARRIVAL
+        elif woken or cause & int(self.policy.review.events):
+            self.missed = 0
+            self._decide(now_s, EventKind(cause))
+
+    def _join(self, underway: Underway) -> None:
+        """Let rows take their nodes when they did, by steps without a decision, and ask the policy from then on."""
+        self.asked_from_s = underway.at_s
+        for row, (start_s, shares) in underway.held.items():
+            workers, servers = gang_width(shares)
+            self.world.set_future(row, (Step(workers, shares, start_s, servers),))
+        self.event_queue.push(underway.at_s, EventType.WAKE)
 
     # ---- events ---------------------------------------------------------------------------------------
 
-    def _complete(self, event: Event) -> EventKind:
+    def _complete(self, event: Event) -> None:
         world, row = self.world, event.key
         failed = bool(world.truth.is_bug[row])
         world.give_back(row)
         world.close_piece(row, event.time_s, PieceEnd.FAILED if failed else PieceEnd.COMPLETED)
         world.finish(row, JobStatus.FAILED if failed else JobStatus.COMPLETED, event.time_s)
-        return EventKind.COMPLETION
 
     def _change_capacity(self, change: CapacityChange, at_s: float) -> EventKind:
         if change.comes_back:
@@ -170,6 +240,7 @@ class _Engine:
         before_s = time.process_time()
         plan = self.policy.plan(view)
         cpu_s = time.process_time() - before_s
+        world.ledger.journal.extend((now_s, entry) for entry in plan.journal)
         changed = apply_plan(world, plan, now_s)
         self._set_wake(plan.wake_at_s, now_s)
         world.ledger.explain(now_s, world.is_waiting, plan.reasons)

@@ -76,7 +76,7 @@ class EventQueue:
     def next_s(self, *, reviews: bool) -> float | None:
         """Return when the next event is due; None when nothing is. ``reviews`` = whether the grid counts."""
         heap = self._heap
-        while heap and self._is_stale(heap[0]):
+        while heap and self.is_stale(heap[0]):
             heapq.heappop(heap)
         next_s = heap[0].time_s if heap else math.inf
         if self.arrivals_left:
@@ -92,7 +92,7 @@ class EventQueue:
         heap = self._heap
         while heap and heap[0].time_s <= until_s:
             event = heapq.heappop(heap)
-            if not self._is_stale(event):
+            if not self.is_stale(event):
                 events.append(event)
         row = self.submitted
         while row < len(self._submit_s) and self._submit_s[row] <= until_s:
@@ -101,7 +101,10 @@ class EventQueue:
         self.submitted = row
         if len(events) > 1:
             events.sort(key=lambda event: event[1:3])
-        return max([first_s, *(event.time_s for event in events)]), events
+        now_s = first_s
+        for event in events:
+            now_s = max(now_s, event.time_s)
+        return now_s, events
 
     def review_due(self, now_s: float) -> bool:
         """Whether the review grid has a point at this instant; moves the grid past it."""
@@ -113,5 +116,6 @@ class EventQueue:
         self._next_review = max(0, nearest + 1 if due else math.floor((now_s - phase_s) / every_s) + 1)
         return due
 
-    def _is_stale(self, event: Event) -> bool:
+    def is_stale(self, event: Event) -> bool:
+        """Whether a later event has taken the place of this one."""
         return event.version != self._versions[event.kind][event.key]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.domain.journal import JournalEntry
 from dlsched.domain.plan import Plan, Share, WaitReason
 from dlsched.domain.policy import EventKind
 from dlsched.domain.workload import RESOURCES, Floats, Ints
@@ -62,6 +63,7 @@ class RunLedger:
     leases: list[tuple[int, int, float, float]] = field(default_factory=list)
     waits: list[tuple[Ints, float, NDArray[np.uint8]]] = field(default_factory=list)
     unexplained: set[int] = field(default_factory=set)
+    journal: list[tuple[float, JournalEntry]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.status = np.full(self.num_jobs, int(JobStatus.UNFINISHED), dtype=np.uint8)
@@ -119,8 +121,9 @@ class RunLedger:
         if reasons is not None:
             rows, codes = np.asarray(reasons[0], dtype=np.int64), np.asarray(reasons[1], dtype=np.uint8)
             changed = waiting[rows] & (self._reason[rows] != codes)
-            if changed.any():
-                self._write(rows[changed], now_s, codes[changed])
+            told = rows[changed]
+            if len(told):
+                self._write(told, now_s, codes[changed])
         if self.unexplained:
             silent = sorted(row for row in self.unexplained if self._reason[row] == NO_REASON_YET)
             self.unexplained.clear()
@@ -147,6 +150,7 @@ class RunLedger:
             start_s=start_s,
             end_s=end_s,
             stalled=stalled,
+            journal=tuple(self.journal),
         )
 
     def _first_starts(self, pieces: list[Piece]) -> Floats:
@@ -176,17 +180,11 @@ def _bytes(values: Iterable[int]) -> NDArray[np.uint8]:
 
 
 def _piece_columns(pieces: list[Piece]) -> dict[str, Any]:
+    columns: dict[str, Any] = dict(zip(Piece._fields, zip(*pieces, strict=True), strict=True)) if pieces else {}
+    of_type = {"row": np.int64, "workers": np.int64, "servers": np.int64, "end": np.uint8}
+    names = Piece._fields[:-2]
     return {
-        "piece_row": _ints(p.row for p in pieces),
-        "piece_start_s": _floats(p.start_s for p in pieces),
-        "piece_end_s": _floats(p.end_s for p in pieces),
-        "piece_workers": _ints(p.workers for p in pieces),
-        "piece_servers": _ints(p.servers for p in pieces),
-        "piece_rate": _floats(p.rate for p in pieces),
-        "piece_restart_rate": _floats(p.restart_rate for p in pieces),
-        "piece_progress_from_s": _floats(p.progress_from_s for p in pieces),
-        "piece_end": _bytes(p.end for p in pieces),
-        "piece_lost_work": _floats(p.lost_work for p in pieces),
+        **{f"piece_{name}": np.array(columns.get(name, ()), dtype=of_type.get(name, np.float64)) for name in names},
         "piece_blocked": _blocked(pieces),
     }
 

@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.domain.journal import Journal
 from dlsched.domain.workload import Floats, Ints, Texts
 
 
@@ -52,6 +53,7 @@ class RunLog:
     Waits: from ``wait_from_s`` on the row waited for ``wait_reason`` (WaitReason), until its next entry or start.
     ``piece_blocked``, shape (P, resources): what each piece blocks on the pool beyond what it holds.
     ``start_s``, ``end_s``: first submission and end of the run.
+    ``journal``: what a policy with quotas noted, by time; () of all others.
     """
 
     piece_row: Ints
@@ -95,3 +97,4 @@ class RunLog:
     start_s: float
     end_s: float
     stalled: bool = False
+    journal: Journal = ()

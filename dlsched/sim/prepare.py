@@ -10,19 +10,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.plan import Share
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth, realise
 from dlsched.domain.workload import CPU, Ints, Workload, gpu_type_names
 from dlsched.placement import can_ever_fit, largest_width
+from dlsched.speed.table import widest_timed
+
+
+@dataclass(frozen=True, eq=False)
+class Underway:
+    """A run that is joined at ``at_s``: before then the policy is not asked, and waiting jobs wait.
+
+    ``held``: row -> since when it runs, and on which shares. These rows must have been submitted by then, must not end
+    before ``at_s``, and their shares must fit the nodes together.
+    """
+
+    at_s: float
+    held: Mapping[int, tuple[float, tuple[Share, ...]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The scenario that is run, the truth behind it, and how many oversize jobs were ``dropped`` and ``capped``."""
+    """The scenario that is run, the truth behind it, and how many oversize jobs were ``dropped`` and ``capped``.
+
+    ``underway``: where the run is joined in the middle; None = from its first job.
+    """
 
     scenario: Scenario
     truth: Truth
     oversize: Mapping[str, int] = field(default_factory=lambda: {"dropped": 0, "capped": 0})
+    underway: Underway | None = None
 
 
 def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
@@ -44,15 +62,41 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
         raise _refusal(scenario, np.flatnonzero(~fits))
     if scenario.options.oversize != "refuse":
         fits &= ~asks_beyond_limit(jobs)
+    widest = _widest_timed(scenario)
+    fits &= widest >= jobs.workers
     if fits.all():
         return Prepared(scenario, _truth(scenario, run_seed))
     width = np.where(fits, jobs.workers, 0)
     if scenario.options.oversize == "cap":
-        width = jobs.widest_within_limit(largest_width(jobs, scenario.cluster, scenario.options.placement))
+        fitting = largest_width(jobs, scenario.cluster, scenario.options.placement)
+        width = jobs.widest_within_limit(np.minimum(fitting, widest))
     kept = width > 0
     counts = {"dropped": int((~kept).sum()), "capped": int((kept & (width < jobs.workers)).sum())}
     scenario = scenario.replace(workload=_narrowed(jobs, width, law=scenario.speed.kind).select(kept))
     return Prepared(scenario, _truth(scenario, run_seed), counts)
+
+
+def _widest_timed(scenario: Scenario) -> Ints:
+    """Return the largest width up to the request for which the table has times, shape (jobs,); all without a table.
+
+    Raises InputError for narrower ones when the option oversize is "refuse".
+    """
+    times, jobs = scenario.speed.times, scenario.workload
+    if scenario.speed.kind != "table" or times is None:
+        return jobs.workers
+    widest = np.minimum(widest_timed(jobs, times), jobs.workers)
+    lost = np.flatnonzero(widest < jobs.workers)
+    if lost.size and scenario.options.oversize == "refuse":
+        row = int(lost[0])
+        most, wanted, workers = times.most_gpus, jobs.gpus[row], jobs.workers[row]
+        raise InputError(
+            f"{len(lost):,} job{'s' if len(lost) > 1 else ''} of {len(jobs):,}",
+            f"cannot run: the table has run times on up to {most} GPU{'s' if most > 1 else ''}, and job "
+            f"{jobs.job_id[row]!s:.60} needs {wanted:g} in {workers:,} worker{'s' if workers > 1 else ''}",
+            "Add their run times to the table, or set the option oversize to drop (leave them out) or cap (reduce "
+            "their GPU count)",
+        )
+    return widest
 
 
 def refuse_beyond_limits(scenario: Scenario) -> None:

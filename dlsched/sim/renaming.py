@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -128,4 +128,4 @@ def _staying(contents: _Contents, planned: list[int], real: list[int], target: I
 def _renamed(change: AllocationChange, name: Mapping[int, int]) -> AllocationChange:
     if not change.shares or all(name.get(share.node, share.node) == share.node for share in change.shares):
         return change  # most stay, and a copy costs more than a look
-    return replace(change, shares=tuple(Share(name.get(s.node, s.node), s.workers, s.servers) for s in change.shares))
+    return change._replace(shares=tuple(Share(name.get(s.node, s.node), s.workers, s.servers) for s in change.shares))

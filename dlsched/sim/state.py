@@ -11,6 +11,9 @@ from dlsched.domain.cluster import Absence
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Allocation, Share
 from dlsched.domain.policy import EventKind
+from dlsched.domain.queue_tree import QueueTree
+from dlsched.domain.scenario import PlacementRule
+from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.state import Nodes
 from dlsched.domain.utility import utility_at
 from dlsched.domain.workload import Floats, Ints, Workload
@@ -30,7 +33,7 @@ class PolicyView:
         self.nodes: Nodes = world.nodes
         self.rng = rng
 
-    @cached_property
+    @property
     def jobs(self) -> Workload:
         """The rows submitted so far, with believed work and nothing recorded."""
         return self._world.submitted_jobs()
@@ -54,6 +57,21 @@ class PolicyView:
     def calendar(self) -> tuple[Absence, ...]:
         """Planned absences that have not ended."""
         return tuple(absence for absence in self._world.planned if absence.until_s > self.now_s)
+
+    @property
+    def queues(self) -> QueueTree | None:
+        """Quotas of queues; None if the scenario has no queues."""
+        return self._world.scenario.queues
+
+    @property
+    def oversize(self) -> str:
+        """What becomes of jobs that are too large: "refuse" the run, "drop" or "cap" them."""
+        return self._world.options.oversize
+
+    @property
+    def slurm(self) -> SlurmSetup | None:
+        """Settings of the cluster's Slurm; None if they are not known."""
+        return self._world.scenario.slurm
 
     def _checked_rows(self, rows: Ints) -> Ints:
         """Return rows counted from 0; PlanError when one has not been submitted: it cannot be known yet."""
@@ -127,6 +145,11 @@ class PolicyView:
         """How workers with parameter servers make steps: "sync" or "async"; "" where steps are not modelled."""
         speed = self._world.scenario.speed
         return speed.updates if speed.kind == "parameter-server" else ""
+
+    @property
+    def placement(self) -> PlacementRule:
+        """The scenario's rule for placing a width."""
+        return self._world.options.placement
 
     @property
     def slot_s(self) -> float:

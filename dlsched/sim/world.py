@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.cluster import Absence, NodeTable
+from dlsched.domain.cluster import Absence, Cluster
 from dlsched.domain.columns import RECORDED
 from dlsched.domain.plan import Share, Step
-from dlsched.domain.workload import GPU, Floats, Ints, Workload
+from dlsched.domain.workload import GPU, Floats, Ints, Texts, Workload
 from dlsched.placement import Site, TrialPlacer
 from dlsched.sim.event_queue import EventQueue, EventType
 from dlsched.sim.ledger import Piece, RunLedger
@@ -22,6 +23,8 @@ from dlsched.sim.prepare import Prepared
 from dlsched.sim.progress import JobProgress
 from dlsched.sim.rows import SortedRows
 from dlsched.speed import build_speed
+from dlsched.workload.hostlist import expand
+from dlsched.workload.node_names import node_numbers
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -29,21 +32,44 @@ _T = TypeVar("_T", bound=np.generic)
 class LiveNodes:
     """Nodes as they are now (a ``domain.state.Nodes``); all columns are read-only to those who look."""
 
-    def __init__(self, table: NodeTable, site: Site, room: TrialPlacer) -> None:
+    def __init__(self, cluster: Cluster, site: Site, room: TrialPlacer) -> None:
+        table = cluster.nodes
+        self._cluster = cluster
         self.vm_types = tuple(site.vm_types)
-        self.partition = table.partition
+        self.partition, self.features = table.partition, table.features
         self._vm, self._speed = table.vm.copy(), table.speed.copy()
         self._up = np.ones(len(table.vm), dtype=bool)
         self.vm: Ints = _read_only(self._vm)
         self.up: NDArray[np.bool_] = _read_only(self._up)
         self.speed: Floats = _read_only(self._speed)
+        self._site: Site | None = None
         self.look_at(site, room)
 
     def look_at(self, site: Site, room: TrialPlacer) -> None:
         """Show these capacities and free resources."""
-        self.capacity: Floats = _read_only(site.capacity)
-        self.gpu_type = site.gpu_type
+        if site is not self._site:
+            self._site, self.gpu_type = site, site.gpu_type
+            self.capacity: Floats = _read_only(site.capacity)
         self.free: Floats = _read_only(room.free)
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return node_numbers(self._cluster)
+
+    @cached_property
+    def names(self) -> Texts:
+        """Names of the nodes; "" where they are not known."""
+        names = np.full(len(self.up), "", dtype=object)
+        for name, number in self._number.items():
+            names[number] = name
+        return names
+
+    def named(self, hosts: str) -> Ints:
+        """Return the nodes of a host list, ascending, unknown names left out; ALL = every node."""
+        if hosts.strip().upper() == "ALL":
+            return np.arange(len(self.up))
+        known = {self._number[name] for name in expand(hosts) if name in self._number}
+        return np.array(sorted(known), dtype=np.int64)
 
     def set_up(self, node: int, *, up: bool) -> None:
         """Mark a node as there or away."""
@@ -75,12 +101,15 @@ class World:
         self.speed = build_speed(scenario.speed, self.jobs, scenario.cluster.vm_types)
         site = Site.of(self.jobs, scenario.cluster, self.options.placement)
         self.room = TrialPlacer(site, site.capacity)
-        self.nodes = LiveNodes(scenario.cluster.nodes, site, self.room)
+        self.nodes = LiveNodes(scenario.cluster, site, self.room)
         self.held: dict[int, tuple[Share, ...]] = {}
         self.future: dict[int, tuple[Step, ...]] = {}
         self.blocked: dict[int, tuple[float, ...]] = {}
         self.lease_from_s: dict[int, float] = {}
         self.is_waiting = np.zeros(len(self.jobs), dtype=bool)
+        self.start_number: dict[int, int] = {}
+        """The latest start of each row that has run, counted over all starts."""
+        self.num_starts = 0
         self.active, self.waiting, self.running = SortedRows(), SortedRows(), SortedRows()
         self.num_ended = 0
         self.planned = tuple(absence for absence in scenario.cluster.absences if absence.planned)
@@ -171,6 +200,8 @@ class World:
             progress.first_start_s[row], progress.first_workers[row] = now_s, workers
         self.held[row] = shares
         self.running.add(row)
+        self.start_number[row] = self.num_starts
+        self.num_starts += 1
         self.event_queue.push(progress.finish_s(row, float(self.truth.work[row])), EventType.COMPLETION, row)
 
     def leave_queue(self, row: int) -> None:

@@ -46,7 +46,13 @@ class SpeedModel(Protocol):
 
 
 def build_speed(spec: SpeedSpec, workload: Workload, vm_types: Sequence[VmType] = ()) -> SpeedModel:
-    """Return the speed model that ``spec`` describes, for the rows of ``workload`` on these machine types."""
+    """Return the speed model that ``spec`` describes, for the rows of ``workload`` on these machine types.
+
+    Raises
+    ------
+    InputError
+        A kind that neither we nor an installed plug-in has, or parameters that the model of a plug-in refuses.
+    """
     from dlsched.speed.parameter_server import ParameterServer
     from dlsched.speed.scaling import Rigid, Scaling
     from dlsched.speed.table import Tabled
@@ -58,4 +64,10 @@ def build_speed(spec: SpeedSpec, workload: Workload, vm_types: Sequence[VmType] 
         return ParameterServer.of(workload, synchronous=spec.updates == "sync", speeds=speeds)
     if spec.kind == "rigid":
         return Rigid(workload.workers, speeds)
-    return Scaling.of(workload, spec.efficiency, spec.max_factor, speeds)
+    if spec.kind == "scaling":
+        return Scaling.of(workload, spec.efficiency, spec.max_factor, speeds)
+    from dlsched.speed.outside import WatchedModel, model_of
+
+    found = model_of(spec)
+    assert found is not None  # a table has its times
+    return WatchedModel(found, spec, workload, vm_types)

@@ -22,13 +22,15 @@ class Tabled:
 
     ``rate_by`` (profiles, machine types, GPUs) work per second, 0 where a profile cannot run; ``reference`` (profiles,
     GPUs) the fastest of the GPU types at hand; ``profile`` (jobs,) the row of the table of each job, ``per_worker``
-    (jobs,) the GPUs one of its workers holds.
+    (jobs,) the GPUs one of its workers holds, ``largest`` (jobs,) the width up to which the table has times and the
+    user's limit holds, at least 1.
     """
 
     profile: Ints
     rate_by: Floats
     reference: Floats
     per_worker: Floats
+    largest: Ints
 
     @classmethod
     def of(cls, workload: Workload, table: TimeTable, vm_types: Sequence[VmType]) -> Self:
@@ -45,6 +47,7 @@ class Tabled:
             padded[:, types] * speeds[:, None],
             at_hand.max(axis=1),
             workload.gpus_per_worker,
+            np.maximum(workload.widest_within_limit(widest_timed(workload, table)), 1),
         )
 
     @property
@@ -52,13 +55,13 @@ class Tabled:
         return int(self.reference.shape[1])
 
     def limits(self) -> tuple[Ints, Ints]:
-        """Return 1 and the largest width the table has times for."""
-        most = np.floor(self._most / np.where(self.per_worker > 0, self.per_worker, 1.0) + 1e-9).astype(np.int64)
-        return np.ones(len(self.profile), dtype=np.int64), np.maximum(most, 1)
+        """Return 1 and the largest width the table has times for and the user's limit holds."""
+        return np.ones(len(self.profile), dtype=np.int64), self.largest
 
     def legal(self, row: int, workers: int, servers: int) -> bool:
-        """Whether the table has times for so many GPUs; there are no servers."""
-        return workers >= 1 and servers == 0 and bool(workers * self.per_worker[row] <= self._most + 1e-9)
+        """Whether the table has times for so many GPUs, within the user's limit; there are no servers."""
+        within = workers * self.per_worker[row] <= self._most + 1e-9 and workers <= self.largest[row]
+        return workers >= 1 and servers == 0 and bool(within)
 
     def rate(self, row: int, workers: int, servers: int, vms: Collection[int], nodes: int = 1) -> float:
         """Return work per second on nodes of these machine types: the slowest of them holds up the rest."""
@@ -89,8 +92,16 @@ class Tabled:
         return self._fastest
 
     def _columns(self, rows: Ints, workers: Ints) -> tuple[np.ndarray, np.ndarray]:
-        gpus = np.ceil(np.asarray(workers) * self.per_worker[rows] - 1e-9).astype(np.int64)
-        return (np.asarray(workers) >= 1) & (gpus <= self._most), np.clip(gpus, 1, self._most) - 1
+        width = np.asarray(workers)
+        gpus = np.ceil(width * self.per_worker[rows] - 1e-9).astype(np.int64)
+        legal = (width >= 1) & (gpus <= self._most) & (width <= self.largest[rows])
+        return legal, np.clip(gpus, 1, self._most) - 1
+
+
+def widest_timed(workload: Workload, table: TimeTable) -> Ints:
+    """Return the most workers of each job for which a table has times, shape (jobs,); 0 where not even for one."""
+    per_worker = np.where(workload.gpus_per_worker > 0, workload.gpus_per_worker, 1.0)
+    return np.asarray(np.floor(table.most_gpus / per_worker + 1e-9).astype(np.int64))
 
 
 def _profiles(workload: Workload, table: TimeTable) -> Ints:

@@ -11,7 +11,9 @@ import pyarrow as pa
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import StoreError
+from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
+from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.workload import Workload
 from dlsched.store.schema import TABLES, Kind
 from dlsched.workload.sidecar import table_columns
@@ -49,7 +51,7 @@ def to_arrow(name: str, frame: Any) -> pa.Table:
 
 
 def definition_of(scenario: Scenario) -> str:
-    """Return all of a scenario but its jobs, its name and its kind, as JSON text."""
+    """Return all of a scenario but its jobs, its name and its kind, as JSON text; queues keep their order."""
     return json.dumps(
         {
             "cluster": scenario.cluster.model_dump(mode="json"),
@@ -61,8 +63,9 @@ def definition_of(scenario: Scenario) -> str:
             "meta": dict(scenario.workload.meta),
             "assumptions": [one.plain() for one in scenario.assumptions],
             "copy": scenario.copy_number,
-        },
-        sort_keys=True,
+            "queues": scenario.queues and scenario.queues.model_dump(mode="json"),
+            "slurm": scenario.slurm and scenario.slurm.model_dump(mode="json"),
+        }
     )
 
 
@@ -82,5 +85,7 @@ def scenario_of(jobs: bytes, definition: Mapping[str, Any], name: str, data_kind
         generator=definition["generator"],
         read=definition["read"],
         assumptions=tuple(map(Assumption.model_validate, definition["assumptions"])),
-        copy_number=int(definition.get("copy", 0)),  # older stores know no copies
+        copy_number=int(definition.get("copy", 0)),  # older stores know no copies, no queues and no Slurm
+        queues=None if (queues := definition.get("queues")) is None else QueueTree.model_validate(queues),
+        slurm=None if (slurm := definition.get("slurm")) is None else SlurmSetup.model_validate(slurm),
     )

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from dlsched.domain.errors import StoreError
+from dlsched.domain.errors import StoreError, StoreInUse
 
 DEFAULT_PATH = Path("~/.dlsched/results.duckdb")
 PATH_VARIABLE = "DLSCHED_STORE"
 _WAY_OUT = "Close the other one, or give another file with --store or DLSCHED_STORE."
+_NOT_OURS = "Move it away, or give another file with --store."
+_BETWEEN_S = 0.05
+_MAGIC_AT, _MAGIC = 8, b"DUCK"
+_KINDS = (
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"PK\x03\x04", "a zip archive, perhaps an export: import it with `dlsched runs import`"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\x89HDF", "an HDF5 file"),
+)
 
 # The store reads and writes its own file only: nothing that gets into a query may load code or open other files.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -23,37 +35,63 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def store_path(path: str | Path | None = None) -> Path:
-    """Return the file to use: the argument, else the variable DLSCHED_STORE, else the default."""
-    return Path(path or os.environ.get(PATH_VARIABLE) or DEFAULT_PATH).expanduser()
+def store_path(path: str | Path | None = None, configured: str = "") -> Path:
+    """Return the file to use: argument, variable DLSCHED_STORE, config file or default, the first there is."""
+    return Path(path or os.environ.get(PATH_VARIABLE) or configured or DEFAULT_PATH).expanduser()
 
 
-def connect(path: Path, read_only: bool) -> Any:
-    """Open the file, with its folder made when needed.
+def connect(path: Path, read_only: bool, wait_s: float = 0.0) -> Any:
+    """Open the file, with its folder made when needed; wait for another process to give it back.
 
     Raises
     ------
+    StoreInUse
+        When another process has it for longer.
     StoreError
-        When another process has it, it is no DuckDB file, or it cannot be opened.
+        When it is no DuckDB file, or it cannot be opened.
     """
+    until_s = time.monotonic() + wait_s
+    while True:
+        try:
+            return _connect(path, read_only)
+        except StoreInUse:
+            if time.monotonic() >= until_s:
+                raise
+        time.sleep(_BETWEEN_S)
+
+
+def _connect(path: Path, read_only: bool) -> Any:
     if read_only and not path.exists():
         raise StoreError(f"There is no store at {path}. Save a run first, or give another file with --store.")
+    _check_kind(path)
     try:
         if not read_only:
             path.parent.mkdir(parents=True, exist_ok=True)
         return duckdb.connect(str(path), read_only=read_only, config=_CONFIG)
     except (duckdb.Error, OSError) as error:
-        raise StoreError(_explain(path, str(error))) from error
+        raise _explained(path, str(error)) from error
 
 
-def _explain(path: Path, message: str) -> str:
+def _check_kind(path: Path) -> None:
+    """Raise StoreError about a file that is not DuckDB's, for which DuckDB itself would look for an extension."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(32)
+    except OSError:  # none yet, or opening it will tell
+        return
+    if head and head[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] != _MAGIC:
+        kind = next((f": it is {kind}" for magic, kind in _KINDS if head.startswith(magic)), ", or it is damaged")
+        raise StoreError(f"{path} is not a result store{kind}. {_NOT_OURS}")
+
+
+def _explained(path: Path, message: str) -> StoreError:
     holder = re.search(r"\(PID (\d+)\)", message)
     if holder:
-        return f"This store is in use by process {holder[1]} on this machine ({path}). {_WAY_OUT}"
+        return StoreInUse(f"This store is in use by process {holder[1]} on this machine ({path}). {_WAY_OUT}")
     if "set lock" in message or "used by another process" in message:
-        return f"This store is in use by another process ({path}). {_WAY_OUT}"
+        return StoreInUse(f"This store is in use by another process ({path}). {_WAY_OUT}")
     if "different configuration" in message:
-        return f"This store is already open in this process in another mode ({path}). {_WAY_OUT}"
+        return StoreError(f"This store is already open in this process in another mode ({path}). {_WAY_OUT}")
     if "not a valid DuckDB" in message or "Serialization" in message or "corrupt" in message.lower():
-        return f"{path} is not a result store, or it is damaged. Move it away, or give another file with --store."
-    return f"The store {path} cannot be opened: {message.splitlines()[0]}. {_WAY_OUT}"
+        return StoreError(f"{path} is not a result store, or it is damaged. {_NOT_OURS}")
+    return StoreError(f"The store {path} cannot be opened: {message.splitlines()[0]}. {_WAY_OUT}")

@@ -13,7 +13,7 @@ from dlsched.store.sql import insert_row, one
 _INFO = "experiment_id, kind, name, code_version, made_at"
 
 
-def save(cursor: Any, record: ExperimentRecord, now: datetime) -> str:
+def save(cursor: Any, record: ExperimentRecord, now: datetime, made_by: str = "") -> str:
     """Keep an answer and return its id; one to the same question takes the place of the earlier."""
     values = {
         "experiment_key": record.key,
@@ -23,7 +23,9 @@ def save(cursor: Any, record: ExperimentRecord, now: datetime) -> str:
         "spec": json.dumps(dict(record.spec), allow_nan=False),
         "answer": json.dumps(dict(record.answer), allow_nan=False),
         "code_version": record.code_version,
+        "plugin": record.plugin,
         "made_at": now,
+        "made_by": made_by,
     }
     cursor.execute("DELETE FROM experiments WHERE experiment_key = ?", [record.key])
     insert_row(cursor, "experiments", values)
@@ -44,12 +46,12 @@ def get(cursor: Any, experiment_id: str) -> ExperimentRecord:
     StoreError
         If it is not there.
     """
-    query = "SELECT kind, spec, answer, code_version, name FROM experiments WHERE experiment_id = ?"
+    query = "SELECT kind, spec, answer, code_version, name, plugin FROM experiments WHERE experiment_id = ?"
     row = one(cursor, query, [experiment_id])
     if row is None:
         raise StoreError(f"Experiment {experiment_id[:12]} is not in this store. Compute it again.")
-    kind, spec, answer, code_version, name = row
-    return ExperimentRecord(kind, json.loads(spec), json.loads(answer), code_version, name)
+    kind, spec, answer, code_version, name, plugin = row
+    return ExperimentRecord(kind, json.loads(spec), json.loads(answer), code_version, name, plugin or "")
 
 
 def listed(cursor: Any, kind: str | None) -> list[ExperimentInfo]:

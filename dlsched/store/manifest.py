@@ -16,7 +16,8 @@ VERSION = 1
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 FileName = Annotated[str, Field(pattern=r"^(workloads/[0-9a-f]{32}|runs/[0-9a-f]{12}/[a-z_]{1,40})\.parquet$")]
 Short = Annotated[str, Field(max_length=200)]
-Counts = Annotated[dict[Short, int], Field(max_length=50)]
+Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Counts = Annotated[dict[Short, Whole], Field(max_length=50)]
 
 
 class FileEntry(FrozenModel):
@@ -38,6 +39,7 @@ class ScenarioEntry(FrozenModel):
     created_at: datetime
     definition: dict[str, Any]
     workload: FileName
+    made_by: Short = ""
 
 
 class RunEntry(FrozenModel):
@@ -58,8 +60,10 @@ class RunEntry(FrozenModel):
     audit: list[Annotated[str, Field(max_length=2000)]] = Field(max_length=10_000)
     prices: dict[Short, float | None] = Field(max_length=10_000)
     read_counts: Counts
-    metrics: dict[Short, int | float | None] = Field(max_length=500)
+    metrics: dict[Short, Whole | float | None] = Field(max_length=500)
     tables: dict[str, FileName]
+    made_by: Short = ""
+    plugin: Short = ""
 
     @field_validator("tables")
     @classmethod

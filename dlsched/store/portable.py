@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,17 +16,21 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 import dlsched
-from dlsched.domain.errors import InputError, StoreError, from_validation, validated
+from dlsched.domain.errors import DAMAGED, InputError, StoreError, from_validation, reading, validated
 from dlsched.domain.scenario import Scenario
 from dlsched.store import runs, scenarios
 from dlsched.store.columns import definition_of, scenario_of, table_schema, to_arrow
 from dlsched.store.manifest import FORMAT, VERSION, Manifest, RunEntry, ScenarioEntry
 from dlsched.store.record import run_id_of, run_key
 from dlsched.store.schema import ADDED_COLUMNS, TABLES, column_list
-from dlsched.workload.sidecar import table_bytes
+from dlsched.workload.parquet import ParquetLimits
+from dlsched.workload.sidecar import MOST_ROWS, table_bytes
 
 MAX_FILE_BYTES = 512 * 2**20
-MAX_UNPACKED_BYTES = 2 * 2**30
+MAX_UNPACKED_BYTES = 512 * 2**20
+"""What is exported is packed within its Parquet files: an archive is never much smaller than its files."""
+MAX_TABLES_BYTES = 2**30
+"""Of all tables of all runs in memory; a run of 100,000 jobs has about 50 MB."""
 MAX_MANIFEST_BYTES = 32 * 2**20
 _MANIFEST = "manifest.json"
 _ASK = "Ask its owner to export it again"
@@ -105,6 +108,7 @@ def _export_run(cursor: Any, run_id: str, files: dict[str, bytes], rows: dict[st
         "read_counts": info.read,
         "metrics": runs.metrics(cursor, run_id),
         "tables": tables,
+        **_said({"made_by": info.made_by, "plugin": info.plugin}),
     }
 
 
@@ -124,7 +128,13 @@ def _export_scenario(cursor: Any, scenario_hash: str, files: dict[str, bytes], r
         "created_at": line.created_at.isoformat(),
         "definition": json.loads(definition_of(scenario)),
         "workload": name,
+        **_said({"made_by": line.made_by}),
     }
+
+
+def _said(names: dict[str, str]) -> dict[str, str]:
+    """Return what is not empty: files without names can be read by versions that know of none."""
+    return {key: name for key, name in names.items() if name}
 
 
 # ---- reading -------------------------------------------------------------------------------------------
@@ -140,18 +150,31 @@ def read(content: bytes) -> Bundle:
     """
     if len(content) > MAX_FILE_BYTES:
         raise _refuse(f"is {len(content) / 2**20:.0f} MiB; the limit is {MAX_FILE_BYTES / 2**20:.0f} MiB")
+    with reading("import file"):
+        return _read(content)
+
+
+def _read(content: bytes) -> Bundle:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files = _unpack(archive)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except DAMAGED as error:
         if isinstance(error, InputError):
             raise
         raise _refuse(f"is not a readable zip file ({error})") from error
     manifest = _manifest(files.pop(_MANIFEST))
     _same_files(manifest, files)
     by_hash = {entry.scenario_hash: _scenario(entry, manifest, files) for entry in manifest.scenarios}
-    tables = {entry.run_key: _run_tables(entry, manifest, files, by_hash) for entry in manifest.runs}
+    left = _Left(MAX_TABLES_BYTES)
+    tables = {entry.run_key: _run_tables(entry, manifest, files, by_hash, left) for entry in manifest.runs}
     return Bundle(manifest, by_hash, tables)
+
+
+@dataclass
+class _Left:
+    """Bytes that the tables of the runs still to come may have."""
+
+    bytes: int
 
 
 def _refuse(why: str, what: str = "import file") -> InputError:
@@ -166,7 +189,10 @@ def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
     if len(set(names)) != len(names):
         raise _refuse("has two files with the same name")
     if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
-        raise _refuse(f"unpacks to more than {MAX_UNPACKED_BYTES / 2**30:.0f} GiB")
+        raise _refuse(
+            f"unpacks to {sum(entry.file_size for entry in entries) / 2**20:,.0f} MiB; the limit is "
+            f"{MAX_UNPACKED_BYTES / 2**20:.0f} MiB"
+        )
     if archive.getinfo(_MANIFEST).file_size > MAX_MANIFEST_BYTES:
         raise _refuse(f"has a {_MANIFEST} of more than {MAX_MANIFEST_BYTES / 2**20:.0f} MiB")
     return {entry.filename: _bounded(archive, entry) for entry in entries}
@@ -205,25 +231,24 @@ def _same_files(manifest: Manifest, files: dict[str, bytes]) -> None:
             raise _refuse("does not match the hash in the manifest: the file was changed or truncated", name)
 
 
-def _parquet(name: str, manifest: Manifest, files: dict[str, bytes], schema: pa.Schema | None) -> pa.Table:
-    """Read a Parquet file batch by batch, so that one that lies about its size stops early."""
+def _parquet(
+    name: str, manifest: Manifest, files: dict[str, bytes], schema: pa.Schema | None, most_bytes: int
+) -> pa.Table:
+    """Read a Parquet file that may lie about its size."""
     if name not in files:
         raise _refuse("is listed but missing from the file", name)
     stated = manifest.files[name].rows
-    try:
-        source = pq.ParquetFile(io.BytesIO(files[name]))
-        unpacked = sum(source.metadata.row_group(i).total_byte_size for i in range(source.num_row_groups))
-        if source.metadata.num_rows != stated or unpacked > MAX_UNPACKED_BYTES:
-            raise _refuse(f"should have {stated} rows, has {source.metadata.num_rows} ({unpacked} bytes)", name)
-        found = source.schema_arrow
-        if schema is not None and found.remove_metadata() not in (schema, _older(schema)):
-            raise _refuse(f"has other columns than {', '.join(schema.names)}", name)
-        batches = list(_within(source.iter_batches(), stated, name))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _refuse(f"is not a readable Parquet file ({str(error)[:200]})", name) from error
-    return pa.Table.from_batches(batches, schema=found)
+    limits = ParquetLimits(name, _ASK, MOST_ROWS, most_bytes)
+    source = limits.open(files[name])
+    if source.metadata.num_rows != stated:
+        raise _refuse(f"should have {stated:,} rows, has {source.metadata.num_rows:,}", name)
+    found = source.schema_arrow.remove_metadata()
+    if schema is not None and found not in (schema, _older(schema)):
+        raise _refuse(f"has other columns than {', '.join(schema.names)}", name)
+    table = limits.columns(files[name], found.names)
+    if table.num_rows != stated:
+        raise _refuse(f"holds {table.num_rows:,} rows, not the {stated:,} it states", name)
+    return table.cast(found)
 
 
 def _older(schema: pa.Schema) -> pa.Schema:
@@ -231,18 +256,9 @@ def _older(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in ADDED_COLUMNS])
 
 
-def _within(batches: Iterable[pa.RecordBatch], stated: int, name: str) -> Iterable[pa.RecordBatch]:
-    rows = size = 0
-    for batch in batches:
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows > stated or size > MAX_UNPACKED_BYTES:
-            raise _refuse(f"holds more than the {stated} rows it states", name)
-        yield batch
-
-
 def _scenario(entry: ScenarioEntry, manifest: Manifest, files: dict[str, bytes]) -> Scenario:
     what = f"scenario {entry.scenario_hash[:8]}"
-    _parquet(entry.workload, manifest, files, None)  # for its checks: bounds on what comes out of the file
+    _parquet(entry.workload, manifest, files, None, MAX_FILE_BYTES)  # for its checks: what comes out of the file
     try:
         scenario = scenario_of(files[entry.workload], entry.definition, entry.name, entry.data_kind)
         agrees = scenario.content_hash == entry.scenario_hash
@@ -258,7 +274,7 @@ def _scenario(entry: ScenarioEntry, manifest: Manifest, files: dict[str, bytes])
 
 
 def _run_tables(
-    entry: RunEntry, manifest: Manifest, files: dict[str, bytes], by_hash: dict[str, Scenario]
+    entry: RunEntry, manifest: Manifest, files: dict[str, bytes], by_hash: dict[str, Scenario], left: _Left
 ) -> dict[str, pa.Table]:
     what = f"run {run_id_of(entry.run_key)}"
     if entry.scenario_hash not in by_hash:
@@ -266,8 +282,12 @@ def _run_tables(
     key = run_key(entry.scenario_hash, entry.policy, entry.params, entry.seed, entry.code_version)
     if key != entry.run_key:
         raise _refuse("does not match the key of its policy, parameters and seed", what)
-    read = {name: _parquet(entry.tables[name], manifest, files, table_schema(name)) for name in TABLES}
-    return {name: to_arrow(name, table) for name, table in read.items()}
+    tables = {}
+    for name in TABLES:
+        table = _parquet(entry.tables[name], manifest, files, table_schema(name), left.bytes)
+        tables[name] = to_arrow(name, table)
+        left.bytes -= table.nbytes
+    return tables
 
 
 # ---- taking in -----------------------------------------------------------------------------------------
@@ -290,7 +310,7 @@ def _insert_scenario(cursor: Any, entry: ScenarioEntry, scenario: Scenario, now:
     if scenarios.info(cursor, entry.scenario_hash, deleted_too=True) is not None:
         scenarios.save(cursor, scenario, None, now)  # brings a deleted one back
         return
-    scenarios.save(cursor, scenario, None, now)
+    scenarios.save(cursor, scenario, None, now, entry.made_by)
     query = "SELECT version FROM scenarios WHERE lineage = ? AND scenario_hash <> ?"
     taken = {number for (number,) in cursor.execute(query, [entry.lineage, entry.scenario_hash]).fetchall()}
     version = max(taken) + 1 if entry.version in taken else entry.version
@@ -313,6 +333,7 @@ def _row_of(run: RunEntry) -> dict[str, Any]:
         "prices": json.dumps(run.prices),
         "read_counts": json.dumps(run.read_counts),
     }
-    same = ("run_key", "scenario_hash", "scenario_name", "policy", "seed", "code_version", "name", "note", "wall_s")
+    same = ("run_key", "scenario_hash", "scenario_name", "policy", "seed", "code_version", "name", "note", "wall_s",
+            "made_by", "plugin")  # fmt: skip
     plain = {name: getattr(run, name) for name in same}
     return {**plain, **as_json, "created_at": _plain(run.created_at), "origin": "imported"}

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 from dlsched.domain.scenario import Scenario
 
 RUN_ID_LENGTH = 12
+VERSIONS_JOINED_BY = " | "
+"""Stands in the version of an answer between our code and each plug-in that decided it."""
 
 
 def run_key(scenario_hash: str, policy: str, params: Mapping[str, Any], seed: int, code_version: str) -> str:
@@ -43,7 +45,8 @@ class RunRecord:
 
     ``params`` are validated and complete; ``metrics`` maps a key to a number or None; ``audit`` lists violations
     (empty = clean); ``cpu_s`` CPU seconds per phase; ``wall_s`` time it took; ``tables`` maps the names in
-    ``schema.TABLES`` to a DataFrame or an Arrow table.
+    ``schema.TABLES`` to a DataFrame or an Arrow table; ``plugin`` names distribution and version of a policy from
+    outside, as in ``mypkg 1.0``.
     """
 
     scenario: Scenario
@@ -58,6 +61,7 @@ class RunRecord:
     tables: Mapping[str, Any]
     name: str = ""
     read: Mapping[str, int] = field(default_factory=dict)
+    plugin: str = ""
 
     @property
     def key(self) -> str:
@@ -95,13 +99,17 @@ class CellStore(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ExperimentRecord:
-    """An experiment that was computed: its kind, question and answer in JSON's own types."""
+    """An experiment that was computed: its kind, question and answer in JSON's own types.
+
+    ``plugin`` names the origins of its policies from outside, as in ``mypkg 1.0``.
+    """
 
     kind: str
     spec: Mapping[str, Any]
     answer: Mapping[str, Any]
     code_version: str
     name: str = ""
+    plugin: str = ""
 
     @property
     def key(self) -> str:

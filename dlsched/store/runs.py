@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -17,7 +18,7 @@ from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.store import scenarios
 from dlsched.store.columns import to_arrow
-from dlsched.store.record import RunLabel, RunRecord, run_id_of
+from dlsched.store.record import VERSIONS_JOINED_BY, RunLabel, RunRecord, run_id_of
 from dlsched.store.schema import TABLES
 from dlsched.store.sql import insert_row, one
 
@@ -49,6 +50,8 @@ class RunInfo:
     prices: dict[str, float | None]
     read: dict[str, int]
     origin: str
+    made_by: str
+    plugin: str
 
 
 def frozen_prices(scenario: Scenario) -> dict[str, float | None]:
@@ -56,7 +59,7 @@ def frozen_prices(scenario: Scenario) -> dict[str, float | None]:
     return {vm.name: vm.usd_per_h for vm in scenario.cluster.vm_types}
 
 
-def row_of(record: RunRecord, now: datetime) -> dict[str, Any]:
+def row_of(record: RunRecord, now: datetime, made_by: str = "") -> dict[str, Any]:
     """Return the values of a record for the table ``runs``."""
     return {
         "run_key": record.key,
@@ -75,6 +78,8 @@ def row_of(record: RunRecord, now: datetime) -> dict[str, Any]:
         "prices": json.dumps(frozen_prices(record.scenario)),
         "read_counts": json.dumps(dict(record.read or record.scenario.read)),
         "origin": "here",
+        "made_by": made_by,
+        "plugin": record.plugin,
     }
 
 
@@ -127,7 +132,7 @@ def _metrics_table(metrics: Mapping[str, Any]) -> pa.Table:
 def _insert_table(cursor: Any, name: str, run_no: int, table: pa.Table) -> None:
     rows = table.num_rows
     numbered = table.add_column(0, "run_no", pa.repeat(pa.scalar(run_no, pa.int32()), rows))
-    numbered = numbered.add_column(1, "row_no", pa.array(range(rows), pa.int32()))
+    numbered = numbered.add_column(1, "row_no", pa.array(np.arange(rows, dtype=np.int32)))
     cursor.register("incoming", numbered)
     try:
         cursor.execute(f"INSERT INTO {name} BY NAME SELECT * FROM incoming")
@@ -173,7 +178,8 @@ def info(cursor: Any, run_id: str) -> RunInfo:
     row = one(
         cursor,
         """SELECT run_id, run_key, scenario_hash, scenario_name, policy, params, seed, code_version, name, note,
-            created_at, wall_s, cpu_s, audit, prices, read_counts, origin FROM runs
+            created_at, wall_s, cpu_s, audit, prices, read_counts, origin, coalesce(made_by, ''),
+            coalesce(plugin, '') FROM runs
             WHERE run_id = ? AND deleted_at IS NULL""",
         [run_id],
     )
@@ -191,7 +197,7 @@ def metrics(cursor: Any, run_id: str) -> dict[str, float | int | None]:
     return {key: int(value) if whole and value is not None else value for key, value, whole in rows}
 
 
-def listed(cursor: Any, keys: Sequence[str], code_version: str | None) -> pd.DataFrame:
+def listed(cursor: Any, keys: Sequence[str], code_version: str | None, plugins: Collection[str] = ()) -> pd.DataFrame:
     """Return the runs of the list page, newest first; see ``Store.list_runs``."""
     wide = "".join(f", any_value(CASE WHEN m.key = $k{i} THEN m.value END) AS m{i}" for i in range(len(keys)))
     query = f"""
@@ -200,7 +206,9 @@ def listed(cursor: Any, keys: Sequence[str], code_version: str | None) -> pd.Dat
             r.scenario_name) AS scenario_name, s.version, s.data_kind, r.policy, r.params, r.seed,
             count(*) OVER (PARTITION BY r.scenario_hash, r.policy, r.params, r.code_version) AS draws,
             r.violations, r.created_at, r.note, r.size_bytes, r.wall_s, r.code_version,
-            coalesce(r.code_version <> $version, false) AS stale, r.origin, w.* EXCLUDE (run_no)
+            $version IS NOT NULL AND (split_part(r.code_version, $and, 1) <> $version
+                OR NOT list_has_all($plugins, string_split(r.code_version, $and)[2:])) AS stale, r.origin,
+            coalesce(r.made_by, '') AS made_by, coalesce(r.plugin, '') AS plugin, w.* EXCLUDE (run_no)
         FROM runs r JOIN wide w USING (run_no) LEFT JOIN scenarios s ON s.scenario_hash = r.scenario_hash
         WHERE r.deleted_at IS NULL
         UNION ALL BY NAME
@@ -209,7 +217,8 @@ def listed(cursor: Any, keys: Sequence[str], code_version: str | None) -> pd.Dat
             a.started_at AS created_at, false AS stale
         FROM active_runs a LEFT JOIN scenarios s ON s.scenario_hash = a.scenario_hash
         ORDER BY created_at DESC, key"""
-    values = {f"k{i}": key for i, key in enumerate(keys)} | {"version": code_version, "session": SESSION}
+    values: dict[str, Any] = {f"k{i}": key for i, key in enumerate(keys)}
+    values |= {"version": code_version, "plugins": sorted(plugins), "and": VERSIONS_JOINED_BY, "session": SESSION}
     frame: pd.DataFrame = cursor.sql(query, params=values).df()
     return frame.rename(columns={f"m{i}": key for i, key in enumerate(keys)})
 
@@ -241,9 +250,28 @@ def set_text(cursor: Any, run_id: str, column: str, text: str, limit: int) -> No
     cursor.execute(f"UPDATE runs SET {column} = ? WHERE run_no = ?", [text[:limit], number(cursor, run_id)])
 
 
-def mark_deleted(cursor: Any, run_ids: Sequence[str], when: datetime | None) -> None:
-    """Hide runs, or show them again with None."""
-    cursor.execute("UPDATE runs SET deleted_at = ? WHERE list_contains(?, run_id)", [when, list(run_ids)])
+def mark_deleted(cursor: Any, run_ids: Sequence[str], when: datetime | None) -> list[str]:
+    """Hide runs, or show them again with None; return the ids of those that this changed."""
+    changed = f"list_contains(?, run_id) AND deleted_at IS {'NOT ' if when is None else ''}NULL"
+    rows = cursor.execute(f"UPDATE runs SET deleted_at = ? WHERE {changed} RETURNING run_id", [when, list(run_ids)])
+    return [run_id for (run_id,) in rows.fetchall()]
+
+
+def deleted_before(cursor: Any, moment: datetime) -> list[str]:
+    """Return the ids of the runs that were deleted until then."""
+    rows = cursor.execute("SELECT run_id FROM runs WHERE deleted_at <= ? ORDER BY run_no", [moment]).fetchall()
+    return [run_id for (run_id,) in rows]
+
+
+def described(cursor: Any, run_ids: Sequence[str]) -> list[tuple[str, str]]:
+    """Return ids of runs, deleted ones too, with a line each: policy, scenario, seed and name."""
+    rows = cursor.execute(
+        """SELECT run_id, policy || ' on ' || scenario_name || ', seed ' || seed
+            || CASE WHEN name = '' THEN '' ELSE ': ' || name END FROM runs WHERE list_contains(?, run_id)
+            ORDER BY run_no""",
+        [list(run_ids)],
+    ).fetchall()
+    return [(run_id, line) for run_id, line in rows]
 
 
 def purge(cursor: Any, condition: str, values: Sequence[Any]) -> int:

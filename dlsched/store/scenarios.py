@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +18,8 @@ from dlsched.workload.sidecar import table_bytes
 
 MAX_NAME = 120
 
-_FIELDS = "scenario_hash, name, version, based_on, lineage, data_kind, jobs, nodes, gpus, created_at"
+_FIELDS = """scenario_hash, name, version, based_on, lineage, data_kind, jobs, nodes, gpus, created_at,
+    coalesce(made_by, '') AS made_by"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,10 @@ class ScenarioInfo:
     nodes: int
     gpus: int
     created_at: datetime
+    made_by: str
 
 
-def save(cursor: Any, scenario: Scenario, based_on: str | None, now: datetime) -> ScenarioInfo:
+def save(cursor: Any, scenario: Scenario, based_on: str | None, now: datetime, made_by: str = "") -> ScenarioInfo:
     """Keep a scenario; one that is there already keeps its name and version, a deleted one comes back."""
     existing = info(cursor, scenario.content_hash, deleted_too=True)
     if existing is not None:
@@ -75,6 +78,7 @@ def save(cursor: Any, scenario: Scenario, based_on: str | None, now: datetime) -
         "nodes": cluster.num_nodes,
         "gpus": cluster.num_gpus,
         "definition": definition_of(scenario),
+        "made_by": made_by,
     }
     insert_row(cursor, "scenarios", values)
     saved = info(cursor, scenario.content_hash)
@@ -96,6 +100,13 @@ def info(cursor: Any, scenario_hash: str, deleted_too: bool = False) -> Scenario
         f"SELECT {_FIELDS} FROM scenarios WHERE starts_with(scenario_hash, ?) {alive} LIMIT 2", [scenario_hash]
     ).fetchall()
     return ScenarioInfo(*rows[0]) if len(rows) == 1 and len(scenario_hash) >= 8 else None
+
+
+def unknown(cursor: Any, hashes: Sequence[str]) -> list[str]:
+    """Return those of whole hashes that are of no scenario here; a deleted one is not here."""
+    query = "SELECT scenario_hash FROM scenarios WHERE list_contains(?, scenario_hash) AND deleted_at IS NULL"
+    known = {scenario_hash for (scenario_hash,) in cursor.execute(query, [list(hashes)]).fetchall()}
+    return [scenario_hash for scenario_hash in hashes if scenario_hash not in known]
 
 
 def get(cursor: Any, scenario_hash: str) -> Scenario:
@@ -125,15 +136,16 @@ def listed(cursor: Any) -> pd.DataFrame:
     return frame
 
 
-def rename(cursor: Any, scenario_hash: str, name: str) -> None:
-    """Give all versions of a scenario's line a new name."""
+def rename(cursor: Any, scenario_hash: str, name: str) -> ScenarioInfo:
+    """Give all versions of a scenario's line a new name; return what it was."""
     line = info(cursor, scenario_hash)
     if line is None:
         raise StoreError(f"Scenario {scenario_hash[:8]} is not in this store.")
     cursor.execute("UPDATE scenarios SET name = ? WHERE lineage = ?", [name.strip()[:MAX_NAME], line.lineage])
+    return line
 
 
-def duplicate(cursor: Any, scenario_hash: str, now: datetime) -> ScenarioInfo:
+def duplicate(cursor: Any, scenario_hash: str, now: datetime, made_by: str = "") -> ScenarioInfo:
     """Keep a copy of a scenario as version 1 of a line of its own, with the settings of the line it comes from."""
     line = info(cursor, scenario_hash)
     if line is None:
@@ -142,7 +154,7 @@ def duplicate(cursor: Any, scenario_hash: str, now: datetime) -> ScenarioInfo:
     made = made.replace(name=f"{line.name[: MAX_NAME - 7]} (copy)")
     while info(cursor, made.content_hash, deleted_too=True) is not None:
         made = made.replace(copy_number=made.copy_number + 1)
-    copied = save(cursor, made, None, now)
+    copied = save(cursor, made, None, now, made_by)
     cursor.execute(
         """INSERT INTO settings SELECT replace(key, ?, ?), value, ? FROM settings WHERE ends_with(key, '/' || ?)""",
         [line.lineage, copied.lineage, now, line.lineage],
@@ -203,10 +215,15 @@ def deletion_of(cursor: Any, scenario_hash: str) -> Deletion | None:
     return next((found for found in deletions(cursor) if (found.lineage, found.when) == moment), None)
 
 
-def purge(cursor: Any, before: datetime) -> None:
-    """Remove for good the scenarios deleted before this that no run is of, and jobs that no scenario has."""
-    cursor.execute(
-        "DELETE FROM scenarios WHERE deleted_at <= ? AND scenario_hash NOT IN (SELECT scenario_hash FROM runs)",
+def purge(cursor: Any, before: datetime) -> list[tuple[str, str]]:
+    """Remove for good the scenarios deleted before this that no run is of, and jobs that no scenario has.
+
+    Return the hashes and names of the scenarios.
+    """
+    gone = cursor.execute(
+        """DELETE FROM scenarios WHERE deleted_at <= ? AND scenario_hash NOT IN (SELECT scenario_hash FROM runs)
+            RETURNING scenario_hash, name""",
         [before],
-    )
+    ).fetchall()
     cursor.execute("DELETE FROM workloads WHERE workload_hash NOT IN (SELECT workload_hash FROM scenarios)")
+    return [(scenario_hash, name) for scenario_hash, name in gone]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from dlsched.domain.errors import StoreError
@@ -94,9 +95,9 @@ ADDED_COLUMNS = ("cpus", "mem_gib")
 """Columns of job_outcomes and segments that files of versions up to 3 lack."""
 
 
-def column_list(table: str) -> str:
-    """Return the columns of a run's table for SQL, quoted (``group`` is a word of SQL)."""
-    return ", ".join(f'"{column}"' for column in TABLES[table])
+def column_list(table: str, only: Collection[str] | None = None) -> str:
+    """Return the columns of a run's table for SQL, all or ``only`` some, quoted (``group`` is a word of SQL)."""
+    return ", ".join(f'"{column}"' for column in TABLES[table] if only is None or column in only)
 
 
 def _run_tables() -> tuple[str, ...]:
@@ -138,6 +139,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
         f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} DOUBLE"
         for table in ("job_outcomes", "segments")
         for column in ADDED_COLUMNS
+    ),
+    (
+        *(f"ALTER TABLE {table} ADD COLUMN made_by VARCHAR" for table in ("runs", "scenarios", "experiments")),
+        *(f"ALTER TABLE {table} ADD COLUMN plugin VARCHAR" for table in ("runs", "experiments")),
+        """CREATE TABLE trail (done_at TIMESTAMP, who VARCHAR, action VARCHAR, kind VARCHAR, what VARCHAR,
+            detail VARCHAR)""",
     ),
 )
 """Step i (from 0) brings a file of version i to version i + 1. A released step is never edited."""

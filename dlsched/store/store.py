@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -14,9 +15,10 @@ from typing import Any, Self
 import duckdb
 import pandas as pd
 
-from dlsched.domain.errors import StoreError
+from dlsched.domain.actor import NO_LOGIN, Actor
+from dlsched.domain.errors import NotAllowed, StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.store import cells, experiments, portable, runs, scenarios, windows
+from dlsched.store import cells, experiments, portable, runs, scenarios, trail, windows
 from dlsched.store.connection import connect, store_path
 from dlsched.store.portable import ImportReport
 from dlsched.store.record import CellRecord, ExperimentInfo, ExperimentRecord, RunLabel, RunRecord
@@ -25,6 +27,7 @@ from dlsched.store.scenarios import Deletion, ScenarioInfo
 from dlsched.store.schema import STEPS, migrate, version_of
 from dlsched.store.sql import insert_row, one
 from dlsched.store.windows import RowFilter
+from dlsched.wording.formats import amount
 
 KEEP_DELETED = timedelta(days=1)
 
@@ -42,6 +45,10 @@ class Store:
         The file; None takes the variable DLSCHED_STORE, else ``~/.dlsched/results.duckdb``.
     read_only
         Open without the right to change anything; the file must exist and be of this version.
+    wait_s
+        How long to wait for another process to give the file back.
+    read_export
+        How an export file is read: a server that others depend on does it in a process with limits.
 
     Raises
     ------
@@ -49,11 +56,21 @@ class Store:
         When another process has the file, it is damaged, of another program, or of a newer dlsched.
     """
 
-    def __init__(self, path: str | Path | None = None, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        read_only: bool = False,
+        wait_s: float = 0.0,
+        read_export: Callable[[bytes], portable.Bundle] = portable.read,
+    ) -> None:
         self.path = store_path(path)
         self.read_only = read_only
+        self.actor = NO_LOGIN
+        self._read_export = read_export
         self._write_lock = threading.Lock()
-        self._connection = connect(self.path, read_only)
+        self._changes = [0]  # one list for all views of the store
+        self._past: dict[str, tuple[int, list[tuple[int, float]]]] = {}
+        self._connection = connect(self.path, read_only, wait_s)
         try:
             self._prepare()
         except BaseException:
@@ -69,6 +86,20 @@ class Store:
                 raise StoreError(f"The store {self.path} has an older format. Open it once for writing to update it.")
         except duckdb.Error as error:
             raise StoreError(f"The store {self.path} is damaged: {error}") from error
+
+    def acting(self, actor: Actor) -> Self:
+        """Return this store in the hands of a user: what is written carries the name, a reader writes nothing."""
+        view = copy(self)
+        view.actor = actor
+        return view
+
+    @property
+    def changes(self) -> int:
+        """How many times something but a setting was written since the store was opened.
+
+        While it is the same, scenarios, runs and answers are as they were read before.
+        """
+        return self._changes[0]
 
     def close(self) -> None:
         """Write everything to the file and give it back."""
@@ -93,10 +124,12 @@ class Store:
             raise StoreError(f"The store {self.path} could not be read: {error}") from error
 
     @contextmanager
-    def _writing(self) -> Iterator[Any]:
-        """Give a cursor inside one transaction: all of it is kept, or nothing."""
+    def _writing(self, *, counted: bool = True) -> Iterator[Any]:
+        """Give a cursor inside one transaction: all of it is kept, or nothing. ``counted`` among :attr:`changes`."""
+        if not self.actor.may_write:
+            raise NotAllowed(f"{self.actor.name or 'This user'} may read here, but not change anything.")
         if self.read_only:
-            raise StoreError(f"The store {self.path} is open for reading only.")
+            raise NotAllowed(f"The store {self.path} is open for reading only.")
         try:
             with self._write_lock:
                 cursor = self._connection.cursor()
@@ -108,17 +141,30 @@ class Store:
                         cursor.rollback()
                         raise
                     cursor.commit()
+                    self._changes[0] += counted
                 finally:
                     cursor.close()
         except duckdb.Error as error:
             raise StoreError(f"The store {self.path} could not be written: {error}") from error
+
+    def _note(self, cursor: Any, action: str, kind: str, done: Sequence[tuple[str, str]]) -> None:
+        """Write what this user did into the trail, one row for each ``(what, detail)``."""
+        trail.add(cursor, _now(), self.actor.name, action, kind, done)
 
     # ---- scenarios -----------------------------------------------------------------------------------
 
     def save_scenario(self, scenario: Scenario, based_on: str | None = None) -> ScenarioInfo:
         """Keep a scenario; ``based_on`` (a hash) makes it the next version of that scenario's line."""
         with self._writing() as cursor:
-            return scenarios.save(cursor, scenario, based_on, _now())
+            return self._save_scenario(cursor, scenario, based_on)
+
+    def _save_scenario(self, cursor: Any, scenario: Scenario, based_on: str | None = None) -> ScenarioInfo:
+        known = scenarios.info(cursor, scenario.content_hash)
+        if known is not None:
+            return known
+        saved = scenarios.save(cursor, scenario, based_on, _now(), self.actor.name)
+        self._note(cursor, "saved", "scenario", [(saved.scenario_hash, f"{saved.name}, version {saved.version}")])
+        return saved
 
     def get_scenario(self, scenario_hash: str) -> Scenario:
         """Return a scenario by its hash or the first 8 digits or more of it; StoreError when unknown."""
@@ -138,12 +184,15 @@ class Store:
     def rename_scenario(self, scenario_hash: str, name: str) -> None:
         """Rename all versions of a scenario's line."""
         with self._writing() as cursor:
-            scenarios.rename(cursor, scenario_hash, name)
+            line = scenarios.rename(cursor, scenario_hash, name)
+            self._note(cursor, "renamed", "scenario", [(line.scenario_hash, f"{line.name} to {name.strip()}")])
 
     def duplicate_scenario(self, scenario_hash: str) -> ScenarioInfo:
         """Keep a copy of a scenario as a line of its own, without runs, with the settings of its line."""
         with self._writing() as cursor:
-            return scenarios.duplicate(cursor, scenario_hash, _now())
+            copied = scenarios.duplicate(cursor, scenario_hash, _now(), self.actor.name)
+            self._note(cursor, "saved", "scenario", [(copied.scenario_hash, f"{copied.name}, version 1")])
+            return copied
 
     def delete_scenario(self, scenario_hash: str) -> Deletion:
         """Take a scenario with all its versions and their runs off the lists; saving a version again brings that back.
@@ -151,7 +200,9 @@ class Store:
         :meth:`restore` undoes it until it is purged (a day later, at a start).
         """
         with self._writing() as cursor:
-            return scenarios.delete(cursor, scenario_hash, _now())
+            deletion = scenarios.delete(cursor, scenario_hash, _now())
+            self._note(cursor, "deleted", "scenario", [(deletion.scenario_hash, _words(deletion))])
+            return deletion
 
     def deletions(self) -> list[Deletion]:
         """Return what was deleted and can be brought back, the latest first."""
@@ -167,6 +218,7 @@ class Store:
         """Bring back what was deleted at one moment of one scenario."""
         with self._writing() as cursor:
             scenarios.restore(cursor, deletion.lineage, deletion.when)
+            self._note(cursor, "restored", "scenario", [(deletion.scenario_hash, _words(deletion))])
 
     # ---- runs ----------------------------------------------------------------------------------------
 
@@ -190,25 +242,35 @@ class Store:
         with self._writing() as cursor:
             return [self._save(cursor, record, own) for record, own in zip(records, tables, strict=True)]
 
-    @staticmethod
-    def _save(cursor: Any, record: RunRecord, tables: dict[str, Any]) -> str:
-        scenarios.save(cursor, record.scenario, None, _now())
-        return runs.insert(cursor, runs.row_of(record, _now()), record.metrics, tables)
+    def _save(self, cursor: Any, record: RunRecord, tables: dict[str, Any]) -> str:
+        self._save_scenario(cursor, record.scenario)
+        known = runs.find(cursor, record.key)
+        if known is not None:
+            return known
+        run_id = runs.insert(cursor, runs.row_of(record, _now(), self.actor.name), record.metrics, tables)
+        self._note(cursor, "saved", "run", runs.described(cursor, [run_id]))
+        return run_id
 
     def run_info(self, run_id: str) -> RunInfo:
         """Return what is frozen in a run: question, parameters, prices, audit, times; StoreError when unknown."""
         with self._reading() as cursor:
             return runs.info(cursor, run_id)
 
-    def list_runs(self, metrics: Sequence[str] = LIST_METRICS, code_version: str | None = None) -> pd.DataFrame:
+    def list_runs(
+        self,
+        metrics: Sequence[str] = LIST_METRICS,
+        code_version: str | None = None,
+        plugins: Collection[str] = (),
+    ) -> pd.DataFrame:
         """Return one row per run, newest first, with one column per metric asked for.
 
         ``state`` is stored, running, or interrupted (a process ended before it was done: nothing is kept but the
         question). ``draws`` counts runs that differ in the seed only; ``stale`` says that ``code_version`` is given
-        and the run was made by another; ``violations`` counts the audit's complaints; ``params`` is JSON text.
+        and the run was made by another, or by a plug-in that is not among ``plugins``; ``violations`` counts the
+        audit's complaints; ``params`` is JSON text.
         """
         with self._reading() as cursor:
-            return runs.listed(cursor, metrics, code_version)
+            return runs.listed(cursor, metrics, code_version, plugins)
 
     def metrics(self, run_id: str) -> dict[str, float | int | None]:
         """Return the metrics of a run."""
@@ -226,9 +288,13 @@ class Store:
         to_s: float | None = None,
         nodes: Sequence[int] | None = None,
         job: str | None = None,
+        columns: Collection[str] | None = None,
     ) -> pd.DataFrame:
-        """Return the jobs of a run that were in the system within [from_s, to_s), that ran on these nodes."""
-        return self._rows("job_outcomes", run_id, RowFilter(from_s, to_s, nodes, job))
+        """Return the jobs of a run that were in the system within [from_s, to_s), that ran on these nodes.
+
+        ``columns``: only these; reading all of a million jobs takes a second.
+        """
+        return self._rows("job_outcomes", run_id, RowFilter(from_s, to_s, nodes, job, columns))
 
     def segments(
         self,
@@ -237,9 +303,10 @@ class Store:
         to_s: float | None = None,
         nodes: Sequence[int] | None = None,
         job: str | None = None,
+        columns: Collection[str] | None = None,
     ) -> pd.DataFrame:
-        """Return the segments of a run that touch [from_s, to_s) on these nodes, of this job."""
-        return self._rows("segments", run_id, RowFilter(from_s, to_s, nodes, job))
+        """Return the segments of a run that touch [from_s, to_s) on these nodes, of this job; see :meth:`jobs`."""
+        return self._rows("segments", run_id, RowFilter(from_s, to_s, nodes, job, columns))
 
     def nodes(
         self, run_id: str, from_s: float | None = None, to_s: float | None = None, nodes: Sequence[int] | None = None
@@ -265,28 +332,32 @@ class Store:
         """Set the note of a run (at most 4,000 characters)."""
         with self._writing() as cursor:
             runs.set_text(cursor, run_id, "note", note, runs.MAX_NOTE)
+            self._note(cursor, "noted", "run", [(run_id, note)])
 
     def rename_run(self, run_id: str, name: str) -> None:
         """Set the name of a run."""
         with self._writing() as cursor:
             runs.set_text(cursor, run_id, "name", name.strip(), scenarios.MAX_NAME)
+            self._note(cursor, "renamed", "run", [(run_id, name.strip())])
 
     def delete_runs(self, run_ids: Sequence[str]) -> None:
         """Take runs off the list; :meth:`restore_runs` undoes it until they are purged (a day later, at a start)."""
         with self._writing() as cursor:
-            runs.mark_deleted(cursor, run_ids, _now())
+            self._note(cursor, "deleted", "run", runs.described(cursor, runs.mark_deleted(cursor, run_ids, _now())))
 
     def restore_runs(self, run_ids: Sequence[str]) -> None:
         """Undo :meth:`delete_runs`."""
         with self._writing() as cursor:
-            runs.mark_deleted(cursor, run_ids, None)
+            self._note(cursor, "restored", "run", runs.described(cursor, runs.mark_deleted(cursor, run_ids, None)))
 
     def purge_deleted(self, older_than: timedelta = timedelta(0)) -> int:
         """Remove for good the runs and scenarios deleted longer ago than this; return how many runs."""
         with self._writing() as cursor:
             before = _now() - older_than
+            gone = runs.described(cursor, runs.deleted_before(cursor, before))
             purged = runs.purge(cursor, "deleted_at <= ?", [before])
-            scenarios.purge(cursor, before)
+            self._note(cursor, "purged", "run", gone)
+            self._note(cursor, "purged", "scenario", scenarios.purge(cursor, before))
             return purged
 
     def mark_running(self, labels: Sequence[RunLabel]) -> None:
@@ -301,8 +372,13 @@ class Store:
 
     def past_seconds(self, policy: str) -> list[tuple[int, float]]:
         """Return (jobs, wall seconds) of earlier runs of a policy on this machine."""
-        with self._reading() as cursor:
-            return runs.past_seconds(cursor, policy)
+        changes, found = self._past.get(policy, (-1, []))
+        if changes != self.changes:  # a batch of a hundred tasks asks for the same few policies
+            changes = self.changes
+            with self._reading() as cursor:
+                found = runs.past_seconds(cursor, policy)
+            self._past[policy] = changes, found
+        return found
 
     # ---- cells: numbers of many runs -----------------------------------------------------------------
 
@@ -331,7 +407,11 @@ class Store:
     def save_experiment(self, record: ExperimentRecord) -> str:
         """Keep an answer and return its id."""
         with self._writing() as cursor:
-            return experiments.save(cursor, record, _now())
+            experiment_id = experiments.save(cursor, record, _now(), self.actor.name)
+            self._note(
+                cursor, "saved", "experiment", [(experiment_id, ": ".join(filter(None, (record.kind, record.name))))]
+            )
+            return experiment_id
 
     def get_experiment(self, experiment_id: str) -> ExperimentRecord:
         """Return a question with its answer; StoreError when unknown."""
@@ -358,9 +438,13 @@ class Store:
         InputError
             If the file is not an export, too big, or does not agree with itself.
         """
-        bundle = portable.read(content)
+        bundle = self._read_export(content)
         with self._writing() as cursor:
-            return portable.insert(cursor, bundle, _now())
+            fresh = scenarios.unknown(cursor, list(bundle.scenarios))
+            report = portable.insert(cursor, bundle, _now())
+            self._note(cursor, "imported", "scenario", [(key, bundle.scenarios[key].name) for key in fresh])
+            self._note(cursor, "imported", "run", runs.described(cursor, report.added))
+            return report
 
     def vacuum(self) -> tuple[int, int]:
         """Remove what nothing refers to and give space back; return the file's size before and after, bytes."""
@@ -378,13 +462,19 @@ class Store:
             row = one(cursor, "SELECT value FROM settings WHERE key = ?", [key])
         return default if row is None else json.loads(row[0])
 
-    def set_setting(self, key: str, value: Any) -> None:
-        """Remember a value that can be written as JSON; None forgets it."""
+    def set_setting(self, key: str, value: Any, detail: str = "") -> None:
+        """Remember a value that can be written as JSON; None forgets it.
+
+        ``detail`` says in the trail what was set, where it changes what other users see; empty for what only a page
+        remembers.
+        """
         text = json.dumps(value)
-        with self._writing() as cursor:
+        with self._writing(counted=False) as cursor:
             cursor.execute("DELETE FROM settings WHERE key = ?", [key])
             if value is not None:
                 insert_row(cursor, "settings", {"key": key, "value": text, "changed_at": _now()})
+            if detail:
+                self._note(cursor, "set", "setting", [(key, detail)])
 
     def list_settings(self, prefix: str) -> dict[str, Any]:
         """Return all remembered values whose key starts with ``prefix``."""
@@ -393,3 +483,26 @@ class Store:
                 "SELECT key, value FROM settings WHERE starts_with(key, ?) ORDER BY key", [prefix]
             ).fetchall()
         return {key: json.loads(value) for key, value in rows}
+
+    # ---- who did what --------------------------------------------------------------------------------
+
+    def trail(
+        self,
+        who: str | None = None,
+        action: str | None = None,
+        kind: str | None = None,
+        text: str = "",
+        limit: int = 1000,
+    ) -> pd.DataFrame:
+        """Return what users changed, newest first: ``done_at`` (UTC), who, action, kind, what (an id), detail.
+
+        ``who``, ``action`` (saved, renamed, noted, deleted, restored, purged, imported, set) and ``kind`` (run,
+        scenario, experiment, setting) are exact; ``text`` is a part of ``what`` or ``detail``, in any case of letters.
+        Kept are the newest 100,000 rows. What the app remembers for itself is not among them.
+        """
+        with self._reading() as cursor:
+            return trail.listed(cursor, who, action, kind, text, limit)
+
+
+def _words(deletion: Deletion) -> str:
+    return f"{deletion.name}: {amount(deletion.versions, 'version')}, {amount(deletion.runs, 'run')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,16 @@ from dlsched.store.schema import TABLES, column_list
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Which rows of a run: those that touch [from_s, to_s), on these nodes, of this job. None = all."""
+    """Which rows of a run: those that touch [from_s, to_s), on these nodes, of this job; and which columns.
+
+    None = all.
+    """
 
     from_s: float | None = None
     to_s: float | None = None
     nodes: Sequence[int] | None = None
     job: str | None = None
+    columns: Collection[str] | None = None
 
 
 # (start, end) of a row in time, and the columns of node and job, per table. An end that is null is still to come.
@@ -46,10 +50,10 @@ def rows(cursor: Any, table: str, run_no: int, window: RowFilter) -> pd.DataFram
         if value is not None and term:
             terms.append(term)
             values[name] = value
-    query = f"SELECT {column_list(table)} FROM {table} WHERE {' AND '.join(terms)} ORDER BY row_no"
+    query = f"SELECT {column_list(table, window.columns)} FROM {table} WHERE {' AND '.join(terms)} ORDER BY row_no"
     frame: pd.DataFrame = cursor.sql(query, params=values).df()
     # Text columns that the saved table did not have: a text that is there is never null, at most empty.
-    texts = [column for column, kind in TABLES[table].items() if kind == "text"]
+    texts = [column for column, kind in TABLES[table].items() if kind == "text" and column in frame]
     return frame.drop(columns=[column for column in texts if len(frame) and frame[column].isna().all()])
 
 

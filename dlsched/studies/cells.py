@@ -123,7 +123,7 @@ def keep(store: Store, record: ExperimentRecord) -> ExperimentRecord:
     rest = [(cell, result) for cell, result in found if result.metrics is None]
     cells = {"scenario": spec.scenario, "cells": [cell.model_dump(mode="json") for cell, _ in rest]}
     results = CellResults(tuple(result for _, result in rest))
-    return ExperimentRecord(record.kind, cells, results.to_plain(), record.code_version, record.name)
+    return ExperimentRecord(record.kind, cells, results.to_plain(), record.code_version, record.name, record.plugin)
 
 
 def outcomes_of(record: ExperimentRecord) -> dict[str, RunResult]:

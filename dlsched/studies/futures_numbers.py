@@ -10,7 +10,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.summary import Metrics
 from dlsched.store.record import run_key
-from dlsched.studies.code_version import code_version
+from dlsched.studies.code_version import version_of
 from dlsched.studies.design import EditedScenarios, Futures, Variant, VariantTask, basis_of, resolve_variant
 from dlsched.studies.design.run import stored_results
 
@@ -117,7 +117,9 @@ def known_numbers(plan: FuturesPlan, store: Store) -> FuturesNumbers:
     known: dict[str, Metrics] = {key: dict(result.metrics) for key, result in results.items() if result.metrics}
     audit = {key: result.audit for key, result in results.items() if result.audit}
     whole = {
-        run_key(task.scenario.content_hash, task.policy, task.params, task.seed, code_version()): key
+        run_key(
+            task.scenario.content_hash, task.policy, task.params, task.seed, version_of(task.scenario, [task.policy])
+        ): key
         for key, task in plan.tasks.items()
         if key not in known and not task.changes
     }

@@ -20,7 +20,7 @@ def separate_queues(jobs: Workload, cluster: Cluster) -> tuple[Ints, Ints]:
     queue_of_node = np.arange(cluster.num_nodes)
     first_node = np.full(len(claims.distinct), -1)
     for number, claim in enumerate(claims.distinct):
-        mask = eligible(claim, nodes.partition, nodes.gpu_type)
+        mask = eligible(claim, nodes.partition, nodes.gpu_type, nodes.features)
         allowed = np.arange(cluster.num_nodes) if mask is None else np.flatnonzero(mask)
         if len(allowed):
             first_node[number] = allowed[0]

@@ -11,8 +11,20 @@ from pydantic import BaseModel
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.store.record import CellStore, ExperimentRecord
-from dlsched.studies import calibration, cells, growth, history, sizing, steady, sweep, what_if
-from dlsched.studies.inspect import admissions, dual_prices, look_ahead
+from dlsched.studies import (
+    calibration,
+    cells,
+    fitting,
+    growth,
+    history,
+    more_quota,
+    sizing,
+    steady,
+    sweep,
+    what_if,
+    when_starts,
+)
+from dlsched.studies.inspect import admissions, dual_prices, look_ahead, queues
 from dlsched.studies.reproductions import spec as reproduction
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import Study
@@ -24,12 +36,17 @@ STUDIES: tuple[Study[Any, Any], ...] = (
     sizing.STUDY,
     growth.STUDY,
     calibration.STUDY,
+    fitting.STUDY,
     history.STUDY,
+    when_starts.STUDY,
+    when_starts.SCORE_STUDY,
     steady.STUDY,
     look_ahead.STUDY,
     admissions.STUDY,
     dual_prices.STUDY,
     dual_prices.HINDSIGHT_STUDY,
+    queues.STUDY,
+    more_quota.STUDY,
     reproduction.STUDY,
 )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
@@ -17,15 +20,22 @@ from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Workload
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.summary import Metrics, summarise_facts
+from dlsched.placement import largest_width
 from dlsched.policies import registry
+from dlsched.policies.outside import Watched
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared, prepare, refuse_beyond_limits
-from dlsched.sim.simulate import run_policy
+from dlsched.sim.simulate import run_policy, soon_done
+from dlsched.sim.turns import MOST_TURNS, active_at_least_s, waiting_at_least_s
+from dlsched.speed import build_speed
 from dlsched.store.record import RunRecord, run_key
-from dlsched.studies.code_version import code_version
+from dlsched.studies.code_version import origins_of, version_of
+from dlsched.wording.counted import counted_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from dlsched.metrics.journal_tables import QuotaTables
 
 Progress = Callable[[float, str], None]
 """Called with the share done (0 to 1) and a text; may raise ``sim.simulate.Cancelled``."""
@@ -36,7 +46,9 @@ class Run:
     """A finished simulation. Numbers and tables are computed from the log when asked for, once.
 
     ``scenario`` as it was given; ``prepared`` as it was run (jobs drawn, oversize ones dropped or capped), with the
-    truth; ``params`` validated and complete; ``cpu_s`` CPU seconds of each phase so far; ``wall_s`` of the simulation.
+    truth; ``params`` validated and complete; ``cpu_s`` CPU seconds of each phase so far; ``wall_s`` of the simulation;
+    ``code_version`` of all code that decided it; ``plugin``: origin of a policy or speed model from outside, as
+    in "mypkg 1.0".
     """
 
     scenario: Scenario
@@ -47,6 +59,20 @@ class Run:
     log: RunLog
     cpu_s: dict[str, float] = field(default_factory=dict)
     wall_s: float = 0.0
+    code_version: str = ""
+    plugin: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.policy} on {self.scenario.name!r}, seed {self.seed}: {self.sentence}>"
+
+    @property
+    def sentence(self) -> str:
+        """What the run says, in one sentence: waits, lateness, money or use, and jobs that did not complete."""
+        from dlsched.metrics.findings import result_sentence  # it needs pandas, which most command lines do not
+
+        scenario, label = self.prepared.scenario, registry.find(self.policy).label
+        rents = scenario.cluster.free_slots
+        return result_sentence(label, self.metrics, money_first=rents, counted=counted_of(scenario))
 
     @property
     def truth(self) -> Truth:
@@ -56,7 +82,7 @@ class Run:
     @property
     def key(self) -> str:
         """Hash of scenario, policy, parameters, seed and code version: the same question has the same key."""
-        return run_key(self.scenario.content_hash, self.policy, self.params, self.seed, code_version())
+        return run_key(self.scenario.content_hash, self.policy, self.params, self.seed, self.code_version)
 
     @property
     def read(self) -> dict[str, int]:
@@ -117,6 +143,13 @@ class Run:
         return series_of(self._facts)
 
     @cached_property
+    def journal(self) -> QuotaTables:
+        """Holds of quota, and preemptions; empty for policies without quotas."""
+        from dlsched.metrics.journal_tables import quota_tables
+
+        return quota_tables(self._facts)
+
+    @cached_property
     def _violations(self) -> tuple[str, ...]:
         from dlsched.sim.audit import audit, check_metrics  # only where a run is checked
 
@@ -148,16 +181,18 @@ class Run:
             "series": self.series,
         }
         metrics, audit = self.metrics, self._violations
-        resolve_policy = (self.scenario, self.policy, self.params, self.seed, code_version())
-        return RunRecord(*resolve_policy, metrics, audit, self.cpu_s, self.wall_s, tables, name, self.read)
+        question = (self.scenario, self.policy, self.params, self.seed, self.code_version)
+        return RunRecord(*question, metrics, audit, self.cpu_s, self.wall_s, tables, name, self.read, self.plugin)
 
 
 def simulate(
     scenario: Scenario,
-    policy: str,
+    policy: str | PolicySpec | object,
     params: Mapping[str, Any] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    *,
+    one_off: bool = False,
 ) -> Run:
     """Run a scenario under a policy.
 
@@ -166,13 +201,16 @@ def simulate(
     scenario
         What to run; ``dlsched.load`` makes one of a file.
     policy
-        Key of a policy in ``dlsched.policies()``.
+        Key of a policy in ``dlsched.policies()``, or a policy of your own: a PolicySpec, or an object with
+        ``plan(state)`` and optionally ``review``. Each run gets a copy of an object as it was given.
     params
         Parameters that differ from their defaults.
     seed
         Seed of the draw, on top of the scenario's seed; two policies at one seed see the same jobs.
     progress
         Told how far the run is; what it raises stops the run and comes through.
+    one_off
+        The process makes no other run: few jobs are then simulated without compiled code, with the same result.
 
     Raises
     ------
@@ -180,13 +218,20 @@ def simulate(
         Unknown policy, bad parameters, a need of the policy that the scenario does not meet, jobs that can never
         fit or ask for more than their user's limit when the option oversize is "refuse", or no jobs.
     PlanError
-        If the policy asks for something impossible.
+        If the policy asks for something impossible; one from outside also if it raises or answers no Plan.
     """
-    resolved = resolve_policy(scenario, policy, params)
-    return run_resolved(scenario, resolved, seed, progress)
+    resolved = resolve_policy(scenario, registry.given(policy).key, params)
+    return run_resolved(scenario, resolved, seed, progress, one_off=one_off)
 
 
-def run_resolved(scenario: Scenario, policy: ResolvedPolicy, seed: int = 0, progress: Progress | None = None) -> Run:
+def run_resolved(
+    scenario: Scenario,
+    policy: ResolvedPolicy,
+    seed: int = 0,
+    progress: Progress | None = None,
+    *,
+    one_off: bool = False,
+) -> Run:
     """Run a scenario under a policy whose parameters are known to be good; the rest as :func:`simulate`."""
     spec = policy.spec
     cpu_s: dict[str, float] = {}
@@ -197,9 +242,38 @@ def run_resolved(scenario: Scenario, policy: ResolvedPolicy, seed: int = 0, prog
             raise InputError(f"scenario {scenario.name!r}", "has no jobs to run", "Load a trace, or keep more jobs")
         if Need.SERVERS not in spec.needs:
             refuse_beyond_limits(prepared.scenario)
+        _refuse_endless(policy, prepared)
+        _refuse_small_vm(policy, prepared)
         built = policy.build(prepared.scenario.workload)
-        log = run_policy(prepared, built, seed, progress)
-    return Run(scenario, prepared, spec.key, policy.values, seed, log, cpu_s, time.perf_counter() - started)
+        if spec.origin:
+            log = _run_watched(prepared, built, seed, progress)
+        else:
+            compiled = not (one_off and soon_done(prepared, built))
+            log = run_policy(prepared, built, seed, progress, use_kernel=compiled)
+    wall_s, version = time.perf_counter() - started, version_of(scenario, [spec.key])
+    plugin = origins_of(scenario, [spec.key])
+    return Run(scenario, prepared, spec.key, policy.values, seed, log, cpu_s, wall_s, version, plugin)
+
+
+def _run_watched(prepared: Prepared, policy: Policy, seed: int, progress: Progress | None) -> RunLog:
+    """Run a policy from outside: what its plans break in the engine is an error with the name of the policy."""
+    assert isinstance(policy, Watched)
+    stopped: list[BaseException] = []
+
+    def tell(share: float, text: str) -> None:
+        try:
+            if progress is not None:
+                progress(share, text)
+        except BaseException as error:
+            stopped.append(error)
+            raise
+
+    try:
+        return run_policy(prepared, policy, seed, tell if progress is not None else None)
+    except Exception as error:
+        if error in stopped:
+            raise
+        raise policy.named(error) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +286,8 @@ class ResolvedPolicy:
 
     def build(self, jobs: Workload) -> Policy:
         """Return the policy, ready to run these jobs."""
-        return self.spec.build(self.params, jobs) if self.spec.clairvoyant else self.spec.build(self.params)
+        given = (self.params, jobs) if self.spec.clairvoyant else (self.params,)
+        return self.spec.build(*given)
 
 
 def resolve_policy(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None) -> ResolvedPolicy:
@@ -227,6 +302,8 @@ def resolve_policy(scenario: Scenario, policy: str, params: Mapping[str, Any] | 
         raise InputError(
             f"policy {spec.key}", f"needs {names}; the scenario has none", "Add them, or choose another policy"
         )
+    if spec.check is not None:
+        spec.check(scenario)
     return resolved
 
 
@@ -244,10 +321,49 @@ def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> 
         raise InputError(f"policy {key}, {name}", why, f"Give more than {restart_s:g} s, or lower the option restart_s")
 
 
+def _refuse_endless(policy: ResolvedPolicy, prepared: Prepared) -> None:
+    """Refuse a time between decisions so short that the run would not end: months of jobs, decided every second."""
+    for name in ("quantum_s", "period_s", "every_s", "interval_s"):
+        turn_s = getattr(policy.params, name, None)
+        if turn_s is None:
+            continue
+        lasts_s = (waiting_at_least_s if name == "quantum_s" else active_at_least_s)(prepared)
+        if lasts_s > MOST_TURNS * turn_s:
+            what = "wait" if name == "quantum_s" else "are in the system"
+            why = (
+                f"of {turn_s:,g} s would be {lasts_s / turn_s:,.0f} decisions or more, because jobs {what} for at "
+                f"least {lasts_s:,.0f} s; at most {MOST_TURNS:,} can be run"
+            )
+            do = f"Give at least {math.ceil(lasts_s / MOST_TURNS):,} s, or end the simulation earlier (horizon_s)"
+            raise InputError(f"policy {policy.spec.key}, {name}", why, do)
+
+
+def _refuse_small_vm(policy: ResolvedPolicy, prepared: Prepared) -> None:
+    """Refuse a machine type on which some job could never run though others of the catalogue hold it."""
+    scenario, name = prepared.scenario, getattr(policy.params, "vm_type", None)
+    chosen = tuple(vm for vm in scenario.cluster.catalogue if vm.name == name)
+    if not scenario.cluster.free_slots or not chosen:  # an unknown name is told by the policy
+        return
+    jobs, rented = scenario.workload, scenario.cluster.model_copy(update={"catalogue": chosen})
+    width = jobs.workers
+    if policy.spec.group == "elastic":
+        width = build_speed(scenario.speed, jobs, scenario.cluster.vm_types).limits()[0]
+    lost = np.flatnonzero(largest_width(jobs, rented, scenario.options.placement) < width)
+    if lost.size:
+        row, slots = int(lost[0]), scenario.cluster.slots
+        raise InputError(
+            f"policy {policy.spec.key}, vm_type",
+            f"{name!r} cannot run {len(lost):,} of {len(jobs):,} jobs: {slots:,} of these machines never hold job "
+            f"{jobs.job_id[row]!s:.60} with {width[row]:,} x {jobs.gpus_per_worker[row]:g} GPUs",
+            "Choose another machine type, or leave vm_type empty",
+        )
+
+
 def key_of(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None, seed: int = 0) -> str:
     """Return the key a run of this question would have; InputError when it cannot be run."""
     resolved = resolve_policy(scenario, policy, params)
-    return run_key(scenario.content_hash, resolved.spec.key, resolved.values, seed, code_version())
+    version = version_of(scenario, [resolved.spec.key])
+    return run_key(scenario.content_hash, resolved.spec.key, resolved.values, seed, version)
 
 
 @contextmanager

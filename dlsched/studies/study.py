@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from dlsched.domain.errors import DlschedError, InputError, StaleAnswer, validated
 from dlsched.domain.scenario import Scenario
 from dlsched.store.record import CellStore, ExperimentRecord
-from dlsched.studies.code_version import code_version
+from dlsched.studies.code_version import code_version, is_older, origins_of, policies_in, version_of
 from dlsched.studies.simulation import Progress
 
 if TYPE_CHECKING:
@@ -118,8 +118,20 @@ class Study(Generic[S, A]):
 
     @property
     def version(self) -> str:
-        """The code that decides the answer."""
+        """Our code that decides the answer."""
         return code_version(self.sources)
+
+    def version_of(self, spec: S, about: Any = None) -> str:
+        """Return the version of all code that decides an answer: ours, and that of plug-ins that the question names.
+
+        ``about``: its scenario, where that may have the speed model of a plug-in.
+        """
+        policies = policies_in(spec.model_dump(mode="json"))
+        return version_of(about if isinstance(about, Scenario) else None, policies, self.sources)
+
+    def is_older(self, record: ExperimentRecord) -> bool:
+        """Whether a stored answer was made by other code than today's."""
+        return is_older(record.code_version, self.sources)
 
     def read_spec(self, plain: Mapping[str, Any]) -> S:
         """Return the question of plain data; InputError naming the field."""
@@ -168,9 +180,13 @@ class Study(Generic[S, A]):
         if self.about is not None and not isinstance(scenario, self.about):
             raise InputError(self.label, "was asked without its scenario", f"Ask on the page {self.page or self.label}")
         answer = self.run(spec, scenario, executor, store, progress)
-        return ExperimentRecord(
-            self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.version, name or self.label
-        )
+        return self.record(spec, answer, scenario, name)
+
+    def record(self, spec: S, answer: A, about: Any = None, name: str = "") -> ExperimentRecord:
+        """Return question and answer as the store keeps them; ``about``: as in :meth:`version_of`."""
+        plain, version = spec.model_dump(mode="json"), self.version_of(spec, about)
+        plugin = origins_of(about if isinstance(about, Scenario) else None, policies_in(plain))
+        return ExperimentRecord(self.kind, plain, answer.to_plain(), version, name or self.label, plugin)
 
 
 def require_scenario(what: str, asked: str, scenario: Scenario) -> None:

@@ -7,6 +7,7 @@ another shape use them directly: :meth:`Answers.answer_to` a question, :meth:`An
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -15,15 +16,18 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError, StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import StudyTask
+from dlsched.speed.outside import outside_models
 from dlsched.store.record import ExperimentRecord, experiment_key
 from dlsched.studies.study import PlainAnswer, Study
 from dlsched.ui.frame import session
+from dlsched.ui.frame.caches import drop_oldest, shared
 from dlsched.ui.pending import PendingTasks
 
 PARAM = "experiment"
 MOST_LOOKED_AT = 20
 """Newest answers among which one about the scenario is looked for."""
-
+MOST_BEGUN = 1000
+"""Questions of a server that a tab opened anew finds again."""
 
 Spec = TypeVar("Spec", bound=Any)
 Answer = TypeVar("Answer", bound=PlainAnswer)
@@ -125,7 +129,7 @@ class Answers(Generic[Spec, Answer]):
         if about in ("", current.content_hash):
             self.open(named)
             return found
-        if session.store().scenario_info(about) is None:
+        if session.info_of(about) is None:
             return replace(found, elsewhere=True)
         self.open(None)
         return None
@@ -175,7 +179,7 @@ class Answers(Generic[Spec, Answer]):
 
     def stored_id(self, spec: Spec) -> str | None:
         """Return the id of the stored answer to a question; None when it was not asked yet."""
-        key = experiment_key(self.kind, spec.model_dump(mode="json"), self.study.version)
+        key = experiment_key(self.kind, spec.model_dump(mode="json"), self.study.version_of(spec, _about(spec)))
         return session.store().find_experiment(key)
 
     def answer_to(self, spec: Spec) -> Shown[Spec, Answer] | None:
@@ -219,7 +223,10 @@ class Answers(Generic[Spec, Answer]):
 
     def note(self, begun: Begun[Spec]) -> None:
         """Let every tab on this server know what was begun."""
-        _all_begun()[self.key, scenario_of(begun.spec)] = begun
+        key, all_begun = (self.key, scenario_of(begun.spec)), _all_begun()
+        all_begun.pop(key, None)  # so that it is the latest
+        all_begun[key] = begun
+        drop_oldest(all_begun, MOST_BEGUN)
 
     def forget_begun(self, current: Scenario) -> None:
         """Forget what was begun last about a scenario."""
@@ -261,7 +268,7 @@ def follow_link(*studies: Answers[Any, Any]) -> Answers[Any, Any] | None:
         st.session_state[studies[0].shown_key] = named
         return None
     st.session_state[whose.shown_key] = named
-    if about and session.store().scenario_info(about) is not None:
+    if about and session.info_of(about) is not None:
         session.look_at(about)
     return whose
 
@@ -271,20 +278,29 @@ def scenario_of(spec: object) -> str:
     return str(getattr(spec, "scenario", ""))
 
 
+def _about(spec: Any) -> Scenario | None:
+    """Return the scenario a question is about where the version of its answer may rest on it; None else."""
+    if not outside_models() or not (asked := scenario_of(spec)):
+        return None
+    with suppress(DlschedError):
+        return session.load_scenario(asked)
+    return None
+
+
 @st.cache_resource(show_spinner=False)
 def _all_begun() -> dict[tuple[str, str], Begun[Any]]:
-    """Return what was begun last on this server, by key of the answers and scenario."""
+    """Return what was begun last on this server, by key of the answers and scenario; the latest of them."""
     return {}
 
 
-@st.cache_resource(max_entries=4 * MOST_LOOKED_AT, show_spinner=False)
+@shared
 def _stored(experiment_id: str, _answers: Answers[Any, Any], _spec: Any = None) -> Shown[Any, Any]:
     """Return a stored answer; ``_spec``: its question, where that is known."""
     record = session.store().get_experiment(experiment_id)
     if record.kind != _answers.kind:
         what = _answers.study.label.lower()
         raise StoreError(f"Experiment {experiment_id[:12]} is no {what}. Open it where it was made.")
-    stale = record.code_version != _answers.study.version
+    stale = _answers.study.is_older(record)
     if _spec is not None:
         return Shown(_spec, _answers.study.read_answer(record.answer), experiment_id, stale=stale)
     return Shown(*_answers.study.read_record(record), experiment_id, stale=stale)

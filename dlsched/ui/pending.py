@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.runner.background import TaskState, TaskStatus
-from dlsched.ui.frame import session
+from dlsched.ui.frame import identity, session, writing
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import about_seconds
 
@@ -67,7 +67,7 @@ class PendingTasks:
 
     def drop(self) -> None:
         """Stop what no page waits for any more."""
-        if self.is_waiting():
+        if self.is_waiting() and identity.may_write():
             session.runner().cancel([status.id for status in self.under_way()])
         st.session_state.pop(self.tasks_key, None)
         self.forget_ended()
@@ -114,9 +114,12 @@ class PendingTasks:
             places[name] = st.empty()
             _show(places[name], *bar)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            ids = [status.id for status in statuses]
-            st.button("Cancel", key=f"{self.prefix}-cancel", on_click=session.runner().cancel, args=(ids,),
-                      help=self.cancel_help)  # fmt: skip
+            ids = [status.id for status in statuses if status.mine]
+            if ids:
+                writing.button("Cancel", key=f"{self.prefix}-cancel", on_click=session.runner().cancel, args=(ids,),
+                          help=self.cancel_help)  # fmt: skip
+            else:
+                st.markdown(f":gray[Asked for by {safe(statuses[0].asked_by or 'another user', 60)}.]", width="content")
             st.markdown(f":gray[You can leave this page: it goes on, and {self.kept_words}.]")
         return places
 

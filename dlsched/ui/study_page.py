@@ -29,6 +29,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.answers import Answer, Answers, Shown, Spec, scenario_of
+from dlsched.ui.frame import identity, link, writing
 from dlsched.ui.frame.parts import error_box, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 
@@ -97,7 +98,7 @@ def study_page(
     except DlschedError as error:
         error_box(error)
         st.button("Continue without it", type="primary", key=f"{prefix}-without")
-        st.stop()
+        link.stop()
     if shown is None:
         sentence(before, ())
     if above is not None:
@@ -163,8 +164,10 @@ def _form(form: Form[Spec], current: Scenario, asked: Spec | None, prefix: str) 
 def _button(
     answers: Answers[Spec, Answer], asked: Asked[Spec], current: Scenario, prefix: str, *, is_begun: bool
 ) -> None:
-    label = "Under way" if is_begun else asked.button(answers.stored_id(asked.spec) is not None)
-    if st.button(label, type="primary", key=f"{prefix}-ask", disabled=is_begun, width="stretch"):
+    is_stored = answers.stored_id(asked.spec) is not None
+    label = "Under way" if is_begun else asked.button(is_stored)
+    show = st.button if is_stored else writing.button
+    if show(label, type="primary", key=f"{prefix}-ask", disabled=is_begun, width="stretch"):
         with mistakes_shown():
             answers.start(asked.spec, current, asked.name)
             st.rerun()
@@ -204,6 +207,8 @@ def bring(
         show(found)
     elif work.ended():
         work.show_ended()
+    elif not (statuses or identity.may_write()):
+        st.markdown(f":gray[Not computed yet. {identity.why_not()}.]")
     elif statuses or at_once:
         with mistakes_shown():
             if not statuses:

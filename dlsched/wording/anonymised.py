@@ -7,7 +7,8 @@ from dlsched.workload.anonymise import Copy
 
 NOUNS = {
     "job_id": "job", "user": "user", "group": "group", "model": "model", "profile": "profile", "job_class": "class",
-    "partition": "partition", "node": "node",
+    "partition": "partition", "node": "node", "features": "feature",
+    "queue": "queue",
 }  # fmt: skip
 PLURALS = {"job_class": "classes"}
 

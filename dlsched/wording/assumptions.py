@@ -14,6 +14,7 @@ import numpy as np
 from dlsched.domain.assumptions import FILLED, Assumption
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
+from dlsched.speed.outside import described
 from dlsched.wording.certainty import EXACT
 from dlsched.wording.counted import counted_of
 from dlsched.wording.formats import amount, duration, money, share
@@ -180,6 +181,9 @@ def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Premise]:
     if scenario.speed.kind == "table":
         why = "The run time of a job is looked up by its profile, GPU type and number of GPUs on one node."
         chips.append(Premise("run times by table", why, "Speed-up, Training time"))
+    if not scenario.speed.is_ours:
+        label = f"speed model {described(scenario.speed)}"
+        chips.append(Premise(label, "How fast jobs run is what this plug-in says; it is not part of dlsched.", "Run"))
     if scenario.speed.kind == "parameter-server":
         updates = UPDATES_WORDS[scenario.speed.updates]
         why = "The time of a training step follows from workers, parameter servers and the times of its parts; "

@@ -18,7 +18,7 @@ from dlsched.wording.formats import amount, capital, listed
 Kind = Literal[
     "told-the-future", "true-run-times", "example-data", "generated", "made-up-cluster", "made-up-due-dates",
     "made-up-prices", "made-up-lateness-costs", "made-up-priorities", "made-up-users", "made-up-time-limits",
-    "calibration", "these-days-only",
+    "calibration", "these-days-only", "reservations-ignored", "plug-in",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Worst first."""
@@ -93,6 +93,8 @@ def caveats_of(
     if scenario.workload.has_recorded_starts:
         found.append(trust or _NOT_CALIBRATED)
     found += _days(scenario, resampled=resampled)
+    found += _reservations(scenario, policies)
+    found += _plugins(policies)
     return ordered(found)
 
 
@@ -142,6 +144,29 @@ def _told(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Caveat]:
         )
         found.append(Caveat(_who(told, "told true run times"), why, "Run", kind="true-run-times"))
     return found
+
+
+def _plugins(policies: Sequence[PolicySpec]) -> list[Caveat]:
+    """Return where policies come from that are not part of dlsched."""
+    labels_of: dict[str, list[str]] = {}
+    for policy in policies:
+        labels_of.setdefault(policy.origin, []).append(policy.label)
+    why = "It is not part of dlsched. Its runs are audited like all others; what it decides is its author's."
+    return [
+        Caveat(f"{listed(labels)} from {origin}", why, "Run", kind="plug-in")
+        for origin, labels in labels_of.items() if origin
+    ]  # fmt: skip
+
+
+def _reservations(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Caveat]:
+    """Return that policies other than Slurm use nodes which are reserved for the jobs of some users."""
+    ignoring = [policy.label for policy in policies if policy.key != "slurm"]
+    if scenario.slurm is None or not scenario.slurm.reservations or not ignoring:
+        return []
+    kept = amount(len(scenario.slurm.reservations), "reservation")
+    verb = "ignores" if len(ignoring) == 1 else "ignore"
+    why = f"{listed(ignoring)} {verb} the {kept} of your Slurm: only the policy Slurm keeps their nodes for some jobs."
+    return [Caveat(f"{kept} ignored", why, "Cluster", kind="reservations-ignored")]
 
 
 def believes_limits(scenario: Scenario) -> bool:

@@ -13,6 +13,21 @@ LARGE_FACTOR = 2.0
 """From here on a factor is written as one: 2.5x; below it as a change: +20%."""
 SHARES = ("estimate_error", "bug_share", "cancel_share")
 NODES_OF = "nodes."
+ALL_QUEUES = "*"
+"""Stands for all queues in the keys of their rules: "reclaim.*"."""
+QUEUE_VALUES: Mapping[str, Mapping[str, str]] = {
+    "borrowing": {"allowed": "allowed", "off": "not allowed"},
+    "fair_sharing": {},
+    "reclaim": {"lower": "from jobs of lower priority", "any": "from any job"},
+    "within": {"lower": "jobs of lower priority", "lower-or-newer-equal": "jobs of lower priority, or equal and newer"},
+    "strategy": {"strict": "strict, the first job blocks the others", "best-effort": "best effort, others may pass"},
+    "parent": {"none": "no cohort"},
+    "borrow": {"none": "no limit"},
+    "lend": {"none": "no limit"},
+    "quota": {},
+    "weight": {},
+}
+"""Changes of queues by the first part of their key: the values that are typed -> how they are read."""
 DAYS_WHY = (
     "A month reshuffled from your days has as many days as yours, each a whole day of it, drawn with replacement. The "
     "range holds 8 of 10 such months. Months to come can differ more. A longer trace makes a verdict surer; more "
@@ -35,7 +50,7 @@ MISHAP_WORDS = {
     "delay": "15 s to start or add GPUs",
 }
 """What goes wrong, by the value of the change "mishaps"."""
-_AFTER_HEAD = re.compile(r",| (?:of|on|with|at|under|instead|for|[+±−(\d])")
+_AFTER_HEAD = re.compile(r",| (?:of|on|in|within|by|from|with|at|under|instead|for|[+±−(\d])")
 _PLURALS = (
     "nodes", "jobs", "arrivals", "times", "prices", "weights", "failures", "estimates", "gpus", "types", "changes",
 )  # fmt: skip
@@ -58,6 +73,8 @@ def value_words(key: str, unit: str, value: Value | None) -> str:
     if value is None:
         return "none"
     if isinstance(value, str):
+        if (words := QUEUE_VALUES.get(key.partition(".")[0])) is not None:
+            return words.get(value, value)
         if key == "failure_at":
             return failures_words(value)
         return MISHAP_WORDS.get(value, value) if key == "mishaps" else ", ".join(value.split("+"))
@@ -87,10 +104,37 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return f"failures (each node every {duration(HOUR_S * float(value))})"
     if key in ("failure_at", "mishaps"):
         return value_words(key, unit, value)
+    if value is not None and key.partition(".")[0] in QUEUE_VALUES:
+        return _queue_words(key, label, unit, value)
     if key == "vm_types":
         return f"only the VM types {listed(str(value).split('+'))}"
     name = "run times" if key == "run_time_spread" else within_sentence(label.partition(" (")[0])
     return f"{name} {value_words(key, unit, value)}"
+
+
+def _queue_words(key: str, label: str, unit: str, value: Value) -> str:
+    """Return a change of queues: "no borrowing", "reclaim by vision from any job", "a quota of 40 GPUs for vision"."""
+    family, _, name = key.partition(".")
+    read = value_words(key, unit, value)
+    if family == "borrowing":
+        return "no borrowing" if value == "off" else "borrowing allowed"
+    if family == "fair_sharing":
+        return "no fair sharing" if value == "off" else "fair sharing"
+    if family == "reclaim":
+        by = "" if name == ALL_QUEUES else f" by {name}"
+        return f"no reclaim{by}" if value == "never" else f"reclaim{by} {read}"
+    each = "each queue" if name == ALL_QUEUES else name
+    if family == "within":
+        return f"no preemption within {each}" if value == "never" else f"preemption of {read} within {each}"
+    if family == "strategy":
+        order = "strict" if value == "strict" else "best-effort"
+        return f"{order} order in {'all queues' if name == ALL_QUEUES else name}"
+    if family == "parent":
+        return f"{name} in {'no cohort' if value == 'none' else f'the cohort {value}'}"
+    what, _, of = label.partition(" of ")
+    if value == "none":
+        return f"no {within_sentence(what)} for {of}"
+    return f"a {within_sentence(what)} of {read} for {of}"
 
 
 def _jobs_words(factor: float) -> str:

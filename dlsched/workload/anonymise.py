@@ -27,13 +27,24 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Texts, Workload, partition_names
+from dlsched.workload.anonymise_rules import (
+    host_lists,
+    names_in_queues,
+    names_in_slurm,
+    renamed_queues,
+    renamed_slurm,
+)
 from dlsched.workload.hostlist import compress, expand, in_order
 
-LETTERS: Mapping[str, str] = {"job_id": "j", "user": "u", "group": "g", "model": "m", "profile": "f", "job_class": "c"}
+LETTERS: Mapping[str, str] = {
+    "job_id": "j", "user": "u", "group": "g", "model": "m", "profile": "f", "job_class": "c",
+    "features": "t",
+}  # fmt: skip
 """First letter of the names that stand in for those of a column; others have x."""
 KEPT = ("gpu_types",)
 """Text columns that stay: GPU types decide where a job may run and how fast."""
 IN_ORDER = ("partition", "recorded_nodes")
+_JOINED = re.compile(r"[^&|]+")
 DIGITS = (12, 18, 30)
 """How many digits a name may have: the first of these with which no two names are the same."""
 LEAST_WEEKS, MOST_WEEKS = 52, 520
@@ -75,24 +86,32 @@ def anonymised(scenario: Scenario, key: bytes) -> Copy:
         do = "Save the jobs as a table first, or share the description itself"
         raise InputError(f"scenario {scenario.name!r:.80}", "has jobs that are generated, not recorded", do)
     jobs, cluster = scenario.workload, scenario.cluster
-    partitions, nodes = _partitions_of(jobs, cluster), _Nodes.of(jobs, cluster, key)
+    of_slurm = names_in_slurm(scenario.slurm)
+    partitions = _partitions_of(jobs, cluster, of_slurm.get("partition", set()))
+    nodes = _Nodes.of(jobs, cluster, host_lists(scenario.slurm), key)
+    new_names: dict[str, Mapping[str, str]] = {"partition": partitions}
     columns: dict[str, Any] = {}
     replaced: dict[str, int] = {}
     profiles = () if scenario.speed.times is None else scenario.speed.times.profiles
-    renamed_profiles: Mapping[str, str] = {}
     for column in COLUMNS:
         values = getattr(jobs, column.name)
-        if column.kind != "text" or values is None or column.name in (*KEPT, *IN_ORDER, "recorded_status"):
+        if column.kind != "text" or column.name in (*KEPT, *IN_ORDER, "recorded_status", "features"):
             continue
-        names = {*values} | ({*profiles} if column.name == "profile" else set())
-        new = pseudonyms(names, key, column.name)
-        renamed_profiles = new if column.name == "profile" else renamed_profiles
-        columns[column.name] = _mapped(values, new)
-        replaced[column.name] = len(new)
+        beside = of_slurm.get(column.name, {*profiles} if column.name == "profile" else set())
+        new = new_names[column.name] = pseudonyms({*(() if values is None else values)} | beside, key, column.name)
+        if values is not None:
+            columns[column.name] = _mapped(values, new)
+        if values is not None or new:
+            replaced[column.name] = len(new)
     if jobs.partition is not None:
         columns["partition"] = _mapped(jobs.partition, {str(e): _entry(str(e), partitions) for e in {*jobs.partition}})
     if partitions:
         replaced["partition"] = len(partitions)
+    features = _features_of(jobs, cluster, key)
+    if jobs.features is not None:
+        columns["features"] = _mapped(jobs.features, {str(e): _tagged(str(e), features) for e in {*jobs.features}})
+    if features:
+        replaced["features"] = len(features)
     if jobs.recorded_status is not None:
         outcomes = {str(text): _status(str(text), key) for text in {*jobs.recorded_status}}
         columns["recorded_status"] = _mapped(jobs.recorded_status, outcomes)
@@ -100,15 +119,19 @@ def anonymised(scenario: Scenario, key: bytes) -> Copy:
         columns["recorded_nodes"] = _mapped(jobs.recorded_nodes, nodes.lists)
     if nodes.count:
         replaced["node"] = nodes.count
-    if profiles and not renamed_profiles:
-        renamed_profiles = pseudonyms(profiles, key, "profile")
+    queues = _numbered(sorted(names_in_queues(scenario.queues)), "q")
+    if queues:
+        replaced["queue"] = len(queues)
+    types = _types_of(cluster)
     meta = _moved(jobs.meta, key)
     copy = replace(jobs, **columns, meta=meta)
     return Copy(
         scenario.replace(
             workload=copy,
-            cluster=_cluster(cluster, partitions, nodes),
-            speed=_speed(scenario.speed, renamed_profiles),
+            cluster=_cluster(cluster, types, partitions, nodes, features),
+            speed=_speed(scenario.speed, new_names["profile"]),
+            queues=None if scenario.queues is None else renamed_queues(scenario.queues, jobs, new_names, queues, types),
+            slurm=None if scenario.slurm is None else renamed_slurm(scenario.slurm, new_names, nodes.lists),
             name="anonymised",
             assumptions=_assumptions(scenario.assumptions),
         ),
@@ -166,14 +189,28 @@ def _numbered(names: Sequence[str], lead: str) -> dict[str, str]:
     return {name: f"{lead}{number:0{digits}d}" for number, name in enumerate(names, 1)}
 
 
-def _partitions_of(jobs: Workload, cluster: Cluster) -> dict[str, str]:
-    entries = {*(() if jobs.partition is None else jobs.partition), *(pool.partition for pool in cluster.pools)}
+def _partitions_of(jobs: Workload, cluster: Cluster, others: set[str]) -> dict[str, str]:
+    entries = {
+        *(() if jobs.partition is None else jobs.partition),
+        *(pool.partition for pool in cluster.pools),
+        *others,
+    }
     return _numbered(sorted(frozenset().union(*(partition_names(str(entry)) for entry in entries))), "p")
 
 
 def _entry(entry: str, new: Mapping[str, str]) -> str:
     """Return the partitions of a job or a node, "a|b", by their new names."""
     return "|".join(new[name.strip()] for name in entry.split("|") if name.strip())
+
+
+def _features_of(jobs: Workload, cluster: Cluster, key: bytes) -> dict[str, str]:
+    entries = {*(() if jobs.features is None else jobs.features), *(pool.features for pool in cluster.pools)}
+    return pseudonyms((name.strip() for entry in entries for name in _JOINED.findall(str(entry))), key, "features")
+
+
+def _tagged(entry: str, new: Mapping[str, str]) -> str:
+    """Return features of a job, "a&b", or a node, "a|b", by their new names."""
+    return _JOINED.sub(lambda name: new.get(name[0].strip(), ""), entry)
 
 
 # ---- nodes -------------------------------------------------------------------------------------------
@@ -187,9 +224,10 @@ class _Nodes:
     count: int
 
     @classmethod
-    def of(cls, jobs: Workload, cluster: Cluster, key: bytes) -> _Nodes:
-        """Number the nodes of jobs and cluster in natural order; a text that is no host list is hashed as a whole."""
-        texts = {*(() if jobs.recorded_nodes is None else jobs.recorded_nodes), *(pool.nodes for pool in cluster.pools)}
+    def of(cls, jobs: Workload, cluster: Cluster, others: set[str], key: bytes) -> _Nodes:
+        """Number all nodes in natural order; a text that is no host list is hashed as a whole."""
+        recorded = () if jobs.recorded_nodes is None else jobs.recorded_nodes
+        texts = {*recorded, *(pool.nodes for pool in cluster.pools), *others}
         expanded: dict[str, list[str]] = {}
         other: dict[str, str] = {}
         total = 0
@@ -233,15 +271,25 @@ def _moved(meta: Mapping[str, str], key: bytes) -> dict[str, str]:
     return {}
 
 
-def _cluster(cluster: Cluster, partitions: Mapping[str, str], nodes: _Nodes) -> Cluster:
-    """Return the cluster with node types, partitions and nodes numbered."""
-    types = _numbered(sorted({vm.name for vm in (*(pool.vm for pool in cluster.pools), *cluster.catalogue)}), "type-")
+def _types_of(cluster: Cluster) -> dict[str, str]:
+    return _numbered(sorted({vm.name for vm in (*(pool.vm for pool in cluster.pools), *cluster.catalogue)}), "type-")
+
+
+def _cluster(
+    cluster: Cluster,
+    types: Mapping[str, str],
+    partitions: Mapping[str, str],
+    nodes: _Nodes,
+    features: Mapping[str, str],
+) -> Cluster:
+    """Return the cluster with node types, partitions and nodes numbered, and other names of features."""
 
     def renamed(vm: VmType) -> VmType:
         return vm.model_copy(update={"name": types[vm.name]})
 
     def pool_of(pool: Pool) -> Pool:
         named = {"partition": _entry(pool.partition, partitions), "nodes": nodes.lists.get(pool.nodes, "")}
+        named["features"] = _tagged(pool.features, features)
         return pool.model_copy(update={"vm": renamed(pool.vm), **named})
 
     pools, catalogue = tuple(map(pool_of, cluster.pools)), tuple(map(renamed, cluster.catalogue))

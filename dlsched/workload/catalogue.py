@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dlsched import files
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError
 from dlsched.workload.prices.price_list import PriceList, chosen, to_vm_types
-
-_DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +51,40 @@ SAMPLES = (
 )
 
 
+SAMPLE_PREFIX = "sample:"
+_SCENARIOS = ("demo.toml", "quotas.toml")
+
+
+def file_of(named: str | Path) -> Path:
+    """Return the file a user names: ``sample:campus`` is a bundled one, anything else a path, ~ for the home folder.
+
+    Raises
+    ------
+    InputError
+        If there is no such sample.
+    """
+    if not str(named).startswith(SAMPLE_PREFIX):
+        return Path(named).expanduser()
+    files_of = {Path(file).stem: file for file in (*_SCENARIOS, *(sample.file for sample in SAMPLES))}
+    name = str(named).removeprefix(SAMPLE_PREFIX)
+    if name not in files_of:
+        known = ", ".join(f"{SAMPLE_PREFIX}{one}" for one in files_of)
+        raise InputError(f"{SAMPLE_PREFIX}{name[:100]}", "there is no such sample", f"Samples are {known}")
+    return data_path(files_of[name])
+
+
 def data_path(name: str) -> Path:
     """Return the path of a bundled file, such as ``demo.toml``.
 
     Raises
     ------
     InputError
-        If there is no such file: the project folder is not complete.
+        If there is no such file: the installation is not complete.
     """
-    path = _DATA / name
+    path = files.DATA / name
     if not path.is_file():
         raise InputError(
-            f"bundled file {name}", f"is not in {_DATA}", "Download the project again, including the folder data/"
+            f"bundled file {name}", f"is not in {files.DATA}", "Install dlsched again, or download all of its folders"
         )
     return path
 

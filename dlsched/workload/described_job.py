@@ -15,6 +15,7 @@ from dlsched.domain.names import first_of
 from dlsched.domain.workload import RESOURCES, Workload
 from dlsched.speed.layered_step import step_columns, transfer_seconds
 from dlsched.speed.pipeline import Layers, Overlap, pipeline
+from dlsched.workload.readers.source import guarded
 
 MS_PER_S = 1000.0
 KINDS = ("forward", "backward", "transfer")
@@ -129,6 +130,7 @@ def layers_in_ms(table: pd.DataFrame) -> Layers:
     return Layers(*(times / MS_PER_S for times in times_ms))
 
 
+@guarded
 def read_layers(content: bytes, name: str) -> pd.DataFrame:
     """Return the table of layers in a CSV with the columns forward, backward and transfer, all in ms.
 
@@ -143,6 +145,9 @@ def read_layers(content: bytes, name: str) -> pd.DataFrame:
         table = pd.read_csv(io.BytesIO(content), sep=None, engine="python", dtype=str)
     except (ValueError, csv.Error) as error:
         raise InputError(f"file {name}", "cannot be read as CSV", "Save it as CSV with a header") from error
+    if not isinstance(table.index, pd.RangeIndex):
+        why = f"a line has more fields than the {len(table.columns)} of the header"
+        raise InputError(f"file {name}", why, "Correct the line")
     bare = {str(column).lower().split("(")[0].split("_")[0].strip(): column for column in reversed(table.columns)}
     lacks = [kind for kind in KINDS if kind not in bare]
     if lacks:
@@ -153,6 +158,6 @@ def read_layers(content: bytes, name: str) -> pd.DataFrame:
         texts = table[bare[kind]]
         layers[column] = pd.to_numeric(texts, errors="coerce").astype(float)
         for row in np.flatnonzero(layers[column].isna() & texts.notna())[:1].tolist():
-            why = f"must be a number of ms, got {texts[row]!r:.40}"
+            why = f"must be a number of ms, got {texts.iloc[row]!r:.40}"
             raise InputError(f"file {name}, line {row + 2}, {kind}", why, "Correct the cell")
     return pd.DataFrame(layers)

@@ -37,7 +37,7 @@ def expand(text: str, most: int = MOST_HOSTS) -> list[str]:
         return []
     names: list[str] = []
     for item in _items(text):
-        names += _names(item, text, most - len(names))
+        names += _names(item, text, most - len(names), most)
     return names
 
 
@@ -101,8 +101,8 @@ def _items(text: str) -> Iterator[str]:
         raise _wrong(text, "a bracket is opened but not closed")
 
 
-def _names(item: str, text: str, most: int) -> list[str]:
-    """Return the names of one item, at most ``most``; ``text`` is the whole list, for messages."""
+def _names(item: str, text: str, left: int, most: int) -> list[str]:
+    """Return the names of one item, at most ``left``; ``text`` is the whole list, ``most`` its limit, for messages."""
     if re.search(r"\s", item):
         raise _wrong(text, f"a name must not hold blanks, got {item!r:.60}")
     pieces = re.split(r"[\[\]]", item)  # text, ranges, text, ranges, ..., text
@@ -110,18 +110,18 @@ def _names(item: str, text: str, most: int) -> list[str]:
         raise _wrong(text, f"a name has more than {LONGEST_NAME} characters")
     choices, count = [], 1
     for place, piece in enumerate(pieces):
-        choices.append(_numbers(piece, text, most) if place % 2 else [piece])
+        choices.append(_numbers(piece, text, left, most) if place % 2 else [piece])
         count *= len(choices[-1])
-        if count > most:
-            raise _too_many(text)
+        if count > left:
+            raise _too_many(text, most)
     names = ["".join(name) for name in product(*choices)]
     if max(map(len, names)) > LONGEST_NAME:
         raise _wrong(text, f"a name has more than {LONGEST_NAME} characters")
     return names
 
 
-def _numbers(ranges: str, text: str, most: int) -> list[str]:
-    """Return what one bracket holds, ``most`` numbers at most."""
+def _numbers(ranges: str, text: str, left: int, most: int) -> list[str]:
+    """Return what one bracket holds, ``left`` numbers at most."""
     numbers: list[str] = []
     for one in ranges.split(","):
         match = _RANGE.fullmatch(one.strip())
@@ -135,14 +135,14 @@ def _numbers(ranges: str, text: str, most: int) -> list[str]:
         if int(step) < 1:
             raise _wrong(text, f"the step of a range must be 1 or more, got {one!r}")
         values = range(int(low), int(high) + 1, int(step))
-        if len(numbers) + len(values) > most:
-            raise _too_many(text)
+        if len(numbers) + len(values) > left:
+            raise _too_many(text, most)
         numbers += [str(value).zfill(len(low)) for value in values]
     return numbers
 
 
-def _too_many(text: str) -> InputError:
-    return _wrong(text, f"it stands for too many names, {MOST_HOSTS:,} at most", "Check its ranges")
+def _too_many(text: str, most: int) -> InputError:
+    return _wrong(text, f"it stands for too many names, {most:,} at most", "Check its ranges")
 
 
 def _wrong(text: str, why: str, do: str = "Write it as in node[01-04,7],gpu1") -> InputError:

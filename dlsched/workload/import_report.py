@@ -296,6 +296,10 @@ def _not_followed(workload: Workload, cluster: Cluster) -> tuple[Finding, ...]:
             count = int((asks & np.isin(workload.partition.astype(str), missing)).sum())
             rule = "The cluster does not have their partition, so these jobs run on nodes without a partition"
         findings.append(Finding("not modelled", "job names a partition", rule, count))
+    if workload.features is not None and not any(pool.features for pool in cluster.pools):
+        count = int((workload.features != "").sum())
+        rule = "The cluster's nodes state no features, so these jobs may run on any node"
+        findings.append(Finding("not modelled", "job requests node features", rule, count))
     for resource, limit, what in ((CPU, "cpus", "CPU cores"), (MEM, "mem_gib", "memory"), (DISK, "disk_gib", "disk")):
         if all(getattr(vm, limit) is None for vm in vms):
             asks = (workload.demand[:, resource] > 0) | (workload.server_demand[:, resource] > 0)

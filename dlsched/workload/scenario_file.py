@@ -12,6 +12,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,11 +24,14 @@ from pydantic import Field, model_validator
 
 from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.errors import InputError, validated
+from dlsched.domain.errors import InputError, reading, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
+from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import FORMAT_VERSION, Scenario, SimulationRules, SpeedSpec
+from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.workload import COLUMN, Ints, Workload
+from dlsched.speed.outside import check_speed
 from dlsched.workload.sidecar import read_beside, sha256_of, table_bytes, table_columns
 from dlsched.workload.studies.registry import draw, parse
 
@@ -38,19 +42,35 @@ MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 _LARGEST_INT = 2**63 - 1
 _DEEPEST = 50
+_MOST_BYTES = 200 * 1024**2
+_MOST_VALUES = 20_000_000
+"""More than a scenario of 200 MiB has that was written by this program; each takes about 100 bytes of memory."""
+_DEEP_KEY = re.compile(r"""(?m)(?:^|[\[{,])[ \t]*+((?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50})""")
+"""A key of TOML with more parts than that: a parser of it takes time and memory by their square."""
 
 
 class WorkloadPart(FrozenModel):
     """Where the jobs come from. With a generator, columns or a table are that draw after edits by hand."""
 
-    generator: dict[str, Any] | None = None
-    columns: dict[str, list[Any]] | None = None
-    order: list[int] | None = None
-    table: str | None = Field(None, min_length=1)
-    file: str | None = Field(None, min_length=1)
-    read_options: dict[str, Any] = Field(default_factory=dict)
-    sha256: str | None = Field(None, pattern=r"^[0-9a-fA-F]{64}$")
-    meta: dict[str, str] = Field(default_factory=dict)
+    generator: dict[str, Any] | None = Field(None, description="Kind of generator and its parameters.")
+    columns: dict[str, list[Any]] | None = Field(
+        None, description="The jobs themselves: a list for each column, all equally long."
+    )
+    order: list[int] | None = Field(
+        None, description="Beside columns: row numbers of the source, which break ties; empty = order of the lists."
+    )
+    table: str | None = Field(None, min_length=1, description="Parquet file with the jobs, beside this file.")
+    file: str | None = Field(
+        None, min_length=1, description="Trace in a format that can be imported, in the folder of this file or below."
+    )
+    read_options: dict[str, Any] = Field(default_factory=dict, description="How the trace is read.")
+    sha256: str | None = Field(
+        None, pattern=r"^[0-9a-fA-F]{64}$", description="SHA-256 that the table or trace must have; empty = any."
+    )
+    meta: dict[str, str] = Field(
+        default_factory=dict,
+        description="Facts about the source: time_zero (ISO 8601, the date of second 0), time_zone, source.",
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -67,16 +87,37 @@ class WorkloadPart(FrozenModel):
 class ScenarioDocument(FrozenModel):
     """All keys of a scenario file."""
 
-    format_version: int
-    name: str = "scenario"
-    data_kind: Literal["example", "generated", "trace"] = "trace"
-    seed: int = Field(0, ge=-_LARGEST_INT, le=_LARGEST_INT)
-    assumptions: tuple[Assumption, ...] = ()
-    options: SimulationRules = SimulationRules()
-    speed: SpeedSpec = SpeedSpec()
-    cluster: Cluster
-    read: dict[str, int] = Field(default_factory=dict)
-    workload: WorkloadPart
+    schema_ref: str = Field(
+        "",
+        alias="$schema",
+        max_length=2000,
+        description="Path or address of the JSON Schema, for editors; it is kept and plays no part in a run.",
+    )
+    format_version: int = Field(description="1. Files of a newer version are refused; older ones are converted.")
+    name: str = Field("scenario", description="Name of the scenario.")
+    data_kind: Literal["example", "generated", "trace"] = Field(
+        "trace", description="What the jobs are; results carry it as a label."
+    )
+    seed: int = Field(
+        0,
+        ge=-_LARGEST_INT,
+        le=_LARGEST_INT,
+        description="Seed of all draws: estimates, failures, generated jobs.",
+    )
+    assumptions: tuple[Assumption, ...] = Field(
+        (),
+        description="What was assumed, shown with every result: texts, or tables with kind, text and, for prices, "
+        "since.",
+    )
+    options: SimulationRules = Field(SimulationRules(), description="Rules of the simulation.")
+    speed: SpeedSpec = Field(SpeedSpec(), description="How the speed of a job follows from its number of workers.")
+    cluster: Cluster = Field(description="The nodes, or the machines that a policy may rent.")
+    read: dict[str, int] = Field(
+        default_factory=dict, description="Counts of the reader of the trace: rows, kept, repaired, dropped."
+    )
+    queues: QueueTree | None = Field(None, description="Quotas of queues for the policy queue-tree; empty = no quotas.")
+    slurm: SlurmSetup | None = Field(None, description="Settings of a Slurm; --slurm FILE reads them.")
+    workload: WorkloadPart = Field(description="The jobs.")
 
 
 def read_scenario(source: Path | str | bytes, base_dir: Path | None = None) -> Scenario:
@@ -98,10 +139,12 @@ def read_scenario(source: Path | str | bytes, base_dir: Path | None = None) -> S
     if not isinstance(source, bytes):
         path = Path(source)
         try:
+            _check_size(path.stat().st_size)
             source, base_dir = path.read_bytes(), base_dir or path.parent
         except OSError as error:
             raise InputError(f"file {path}", f"cannot be read ({error.strerror})", "Check the path") from error
-    return from_document(_parsed(source), base_dir)
+    with reading("scenario"):
+        return from_document(_parsed(source), base_dir)
 
 
 def write_scenario(scenario: Scenario, path: Path | str, *, inline: bool = False) -> None:
@@ -136,7 +179,9 @@ def to_document(scenario: Scenario) -> dict[str, Any]:
 
     A generated workload that was not edited is written as its generator, other jobs as columns.
     """
+    rules = {"queues": scenario.queues, "slurm": scenario.slurm}
     return {
+        **({"$schema": scenario.schema_ref} if scenario.schema_ref else {}),
         "format_version": FORMAT_VERSION,
         "name": scenario.name,
         "data_kind": scenario.data_kind,
@@ -146,6 +191,11 @@ def to_document(scenario: Scenario) -> dict[str, Any]:
         "speed": scenario.speed.model_dump(mode="json", exclude_none=True),
         "cluster": scenario.cluster.model_dump(mode="json", exclude_none=True),
         "read": {name: int(count) for name, count in scenario.read.items()},
+        **{
+            name: one.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+            for name, one in rules.items()
+            if one is not None
+        },
         "workload": _workload_part(scenario),
     }
 
@@ -160,8 +210,9 @@ def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> 
     """
     if not isinstance(document, Mapping):
         raise InputError("scenario", "must be an object with keys such as format_version", "Choose a scenario file")
-    _check_numbers(document, "")
+    _check_values(document, "")
     parts = validated(ScenarioDocument, _migrated(dict(document)), "scenario")
+    check_speed(parts.speed)
     jobs = _read_jobs(parts, base_dir)
     return Scenario(
         workload=jobs.workload,
@@ -173,6 +224,9 @@ def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> 
         data_kind=parts.data_kind,
         generator=parts.workload.generator,
         read=parts.read or jobs.read,
+        queues=parts.queues,
+        slurm=parts.slurm,
+        schema_ref=parts.schema_ref,
         assumptions=tuple(dict.fromkeys([*parts.assumptions, *stated(*jobs.assumptions)])),
     )
 
@@ -212,18 +266,25 @@ def _without_none(value: Any) -> Any:
 # ---- reading ---------------------------------------------------------------------------------------
 
 
-def _check_numbers(value: Any, path: str, depth: int = 0) -> None:
-    """Raise InputError at the first number that is not finite or too large, or at nesting that is too deep."""
+def _check_values(value: Any, path: str, depth: int = 0) -> None:
+    """Raise InputError at the first number that is not finite or too large, half a character, or too deep nesting."""
     if depth > _DEEPEST:
         raise InputError(
             f"scenario, {path[:80]}…", f"is nested more than {_DEEPEST} levels deep", "Choose a scenario file"
         )
     if isinstance(value, Mapping):
         for key, part in value.items():
-            _check_numbers(part, f"{path}.{key}" if path else str(key), depth + 1)
+            _check_values(key, path or "a key")
+            _check_values(part, f"{path}.{key}" if path else str(key), depth + 1)
     elif isinstance(value, (list, tuple)):
         for number, part in enumerate(value):
-            _check_numbers(part, f"{path}.{number}", depth + 1)
+            _check_values(part, f"{path}.{number}", depth + 1)
+    elif isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            why = f"has {ascii(value[error.start])[1:-1]}, half of a character without the other half"
+            raise InputError(f"scenario, {path}", why, "Write the whole character") from None
     elif isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"scenario, {path}", f"must be a finite number, got {value}", "Leave out missing values")
     elif isinstance(value, int) and abs(value) > _LARGEST_INT:
@@ -308,7 +369,26 @@ def _order(order: list[int], columns: Mapping[str, list[Any]]) -> Ints:
 # ---- text to document ---------------------------------------------------------------------------------------
 
 
+def _check_size(size: int) -> None:
+    if size > _MOST_BYTES:
+        why = f"has {size / 1024**2:,.0f} MiB; the limit is {_MOST_BYTES // 1024**2} MiB"
+        raise InputError("scenario", why, "Keep the jobs in a table beside it")
+
+
+def _check_text(text: str, *, is_json: bool) -> None:
+    """Raise InputError for what a parser would need too much time or memory for."""
+    values = text.count(",") + text.count("[") + text.count("{" if is_json else "=")
+    if values > _MOST_VALUES:
+        why = f"has about {values:,} values; the limit is {_MOST_VALUES:,}"
+        raise InputError("scenario", why, "Keep the jobs in a table beside it")
+    if not is_json and (deep := _DEEP_KEY.search(text)) is not None:
+        line = text.count("\n", 0, deep.start(1)) + 1
+        why = f"a key has more than {_DEEPEST} parts: {deep[1][:40]}…"
+        raise InputError(f"scenario, line {line}", why, "Choose a scenario file")
+
+
 def _parsed(data: bytes) -> dict[str, Any]:
+    _check_size(len(data))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -316,6 +396,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
     if not text.strip():
         raise InputError("scenario", "the file is empty", "Choose a scenario file")
     is_json = text.lstrip().startswith("{")
+    _check_text(text, is_json=is_json)
     try:
         return dict(json.loads(text)) if is_json else tomllib.loads(text)
     except RecursionError as error:

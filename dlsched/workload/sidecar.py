@@ -64,22 +64,12 @@ def table_bytes(workload: Workload) -> bytes:
 
 def table_columns(data: bytes, name: str) -> dict[str, Any]:
     """Return the columns of a table written by :func:`table_bytes`; raise InputError when it is not one."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from dlsched.workload.parquet import ParquetLimits
 
-    what = f"scenario, table {name[:200]!r}"
-    try:
-        file = pq.ParquetFile(io.BytesIO(data))
-        if file.metadata.num_rows > MOST_ROWS:
-            raise InputError(what, f"has {file.metadata.num_rows:,} rows; the limit is {MOST_ROWS:,}", "Split it")
-        table = file.read()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(what, "is not a readable Parquet file", "Save the scenario again") from error
-    if len(set(table.column_names)) < len(table.column_names):
-        raise InputError(what, "has two columns with the same name", "Save the scenario again")
-    return {field.name: _plain_column(table[field.name]) for field in table.schema}
+    limits = ParquetLimits(f"scenario, table {name[:200]!r}", "Save the scenario again", MOST_ROWS)
+    names = limits.open(data).schema_arrow.names
+    table = limits.columns(data, names)
+    return {name: _plain_column(table.column(place)) for place, name in enumerate(names)}
 
 
 def _plain_column(column: Any) -> Any:

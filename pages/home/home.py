@@ -1,17 +1,17 @@
 import streamlit as st
 
-from dlsched.policies.registry import POLICIES
-from dlsched.studies.code_version import code_version
+from dlsched.policies.registry import policies
+from dlsched.studies.code_version import code_version, plugin_versions
 from dlsched.ui.frame import page, run_state, session
 from dlsched.ui.home import home
 
 current = page.begin(run_state.HOME_TITLE, url=())
 st.markdown(
-    f"dlsched simulates your jobs on any cluster under {len(POLICIES)} scheduling policies: how long jobs wait, which "
-    "are late, and what it costs."
+    f"dlsched simulates your jobs on any cluster under {len(policies())} scheduling policies: how long jobs wait, "
+    "which are late, and what it costs."
 )
 on_top = st.container(border=True) if home.is_busy() else None
-runs = session.store().list_runs(code_version=code_version())
+runs = session.store().list_runs(code_version=code_version(), plugins=plugin_versions())
 any_run = bool((runs["state"] == "stored").any())
 home.questions(current, runs)
 left, right = st.columns([2, 1], gap="medium")

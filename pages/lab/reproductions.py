@@ -3,7 +3,7 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError
 from dlsched.studies.reproductions.registry import find
 from dlsched.studies.reproductions.words import HOW
-from dlsched.ui.frame import page, parts
+from dlsched.ui.frame import link, page, parts
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab.reproductions import WORK, checked, detail, figure_in_url, look_at, overview
 
@@ -21,7 +21,7 @@ else:
         figure = find(key)
     except DlschedError as error:
         parts.error_box(error)
-        st.stop()
+        link.stop()
     if statuses:
         places = WORK.board(statuses)
     elif WORK.ended():

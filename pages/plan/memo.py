@@ -2,7 +2,7 @@ import streamlit as st
 
 from dlsched.domain.errors import InputError, StoreError
 from dlsched.report.memo import MOST_OPTIONS
-from dlsched.ui.frame import futures_numbers, page, parts, runs_of, session
+from dlsched.ui.frame import futures_numbers, link, page, parts, runs_of, session
 from dlsched.ui.plan import memo, memo_build, memo_options
 from dlsched.ui.results.compare import follow_runs
 from dlsched.wording.formats import amount
@@ -29,7 +29,7 @@ if kept:
         with left:
             options = memo.kept_options(kept, memo_options.beside(current, everything, frame), fitting)
         memo.show_kept(current, options, frame, left, right)
-        st.stop()
+        link.stop()
 
 ticked = ticked or first_runs[:MOST_OPTIONS]
 if not ticked:
@@ -38,7 +38,7 @@ if not ticked:
         "Capacity.",
         "Go to Run", lambda: session.go("Run"), "report-empty",
     )  # fmt: skip
-    st.stop()
+    link.stop()
 try:
     with left:
         chosen = memo.options(ticked)
@@ -47,7 +47,7 @@ except StoreError as error:
     if st.button("Use this scenario's runs instead", type="primary", key="report-instead"):
         session.tick([])
         st.rerun()
-    st.stop()
+    link.stop()
 if len(chosen) < 2:
     others = [run for run in first_runs if run not in {one for series in chosen for one in series.run_ids}]
     way_on = f"Add the {amount(len(others), 'other policy', 'other policies')}" if others else "Go to Run"
@@ -56,7 +56,7 @@ if len(chosen) < 2:
             f"A memo needs at least two options; only {chosen[0].label} is selected.", way_on,
             lambda: memo.take([*ticked, *others]) if others else session.go("Run"), "report-one",
         )  # fmt: skip
-    st.stop()
+    link.stop()
 
 try:
     numbers = runs_of.numbers_of(chosen)

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError
-from dlsched.ui.frame import page, parts
+from dlsched.ui.frame import identity, link, page, parts, writing
 from dlsched.ui.plan import what_if_form, what_if_row, what_if_state, what_if_view
 from dlsched.wording.formats import about_seconds, amount
 
@@ -19,7 +19,7 @@ try:
 except DlschedError as error:
     parts.error_box(error)
     st.button("Start over", type="primary", key="whatif-anew", on_click=what_if_state.forget)
-    st.stop()
+    link.stop()
 
 left, right = st.columns([1, 3], gap="medium")
 with left:
@@ -36,10 +36,10 @@ with right:
         parts.error_box(error)
         st.button("Undo the last change", type="primary", key="whatif-back", on_click=what_if_state.undo,
                   disabled=not what_if_state.can_undo())  # fmt: skip
-        st.stop()
+        link.stop()
     shown = what_if_state.answered(spec)
     seconds = what_if_state.about_s(plan) if shown is None else 0.0
-    if shown is None and not what_if_state.is_asked(spec):
+    if shown is None and identity.may_write() and not what_if_state.is_asked(spec):
         what_if_state.ask_by_itself(plan, seconds)
         work.wait_shortly()
         shown = what_if_state.answered(spec)
@@ -60,14 +60,19 @@ with right:
             st.empty()  # in the place of the button, which would stay there greyed
         else:
             words = f"Confirm with {amount(spec.futures.count, 'future')}, {about_seconds(seconds)}"
-            st.button(words, type="primary" if plan.moved else "secondary", key="whatif-apply",  # else a first change
-                      on_click=what_if_state.ask, args=(plan, seconds),
-                      help="Simulates both sides in every future, in the background")  # fmt: skip
+            writing.button(
+                words, type="primary" if plan.moved else "secondary", key="whatif-apply",  # else a first change
+                on_click=what_if_state.ask, args=(plan, seconds),
+                help="Simulates both sides in every future, in the background",
+            )  # fmt: skip
         rough = what_if_state.answered(spec.first_future)
         last = rough or what_if_state.last_shown(current)
         if last is not None:
             if rough is None:
                 st.markdown(":gray[Below is the answer to the previous question.]")
             what_if_view.show(last, plan, refining=rough is not None and bool(statuses), old=rough is None)
+        elif not statuses:
+            why = "it takes long. **Confirm** runs it in the background" if identity.may_write() else identity.why_not()
+            st.markdown(f":gray[Not simulated yet: {why}.]")
 if places:
     work.follow(places, each=True)

@@ -1,7 +1,7 @@
 import streamlit as st
 
-from dlsched.ui.frame import page, session, tables
-from dlsched.ui.scenario import cluster, fill, price_lists
+from dlsched.ui.frame import page, session, tables, writing
+from dlsched.ui.scenario import cluster, fill, price_lists, queue_tree_form, slurm_form
 
 current = page.begin("Cluster")
 head = st.container()
@@ -14,8 +14,8 @@ shown = current.replace(cluster=said.cluster) if said.cluster is not None else c
 unsaved = said.cluster != current.cluster
 with head:
     cluster.headline(shown, said, unsaved=unsaved)
-if actions.button(
-    "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster",
+if writing.button(
+    "Save cluster", type="primary" if unsaved else "secondary", inside=actions, key="save-cluster",
     disabled=not unsaved or not said.can_be_saved,
     help="Makes a new version of the scenario; “Undo last edit” in the scenario menu reverts it",
 ):  # fmt: skip
@@ -28,3 +28,5 @@ if actions.button(
 if actions.button("Next: choose policies", type="secondary" if unsaved else "primary", key="to-run", disabled=unsaved):
     session.go("Run")
 fill.boxes(current, fill.OF_CLUSTER, disabled=unsaved)
+queue_tree_form.part(current, disabled=unsaved)
+slurm_form.part(current, disabled=unsaved)

@@ -1,6 +1,6 @@
 import streamlit as st
 
-from dlsched.ui.frame import page, session
+from dlsched.ui.frame import page, session, writing
 from dlsched.ui.frame.parts import mistakes_shown, part_of_page
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import (
@@ -8,6 +8,7 @@ from dlsched.ui.scenario import (
     calibration,
     drawn,
     fill,
+    fit,
     happened,
     jobs,
     new_scenario,
@@ -30,7 +31,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )  # fmt: skip
     st.space("stretch")
     action = st.container(width="content")
-new = None if source == "Current" else new_scenario.begun(current)
+begun = new_scenario.begun(current)
+new = None if source == "Current" else begun
 base = new or current
 if new is not None:
     new_scenario.banner(new)
@@ -51,8 +53,8 @@ if source == "Current":
         session.go("Cluster")
 elif shown is None:
     action.button("Use these jobs", disabled=True, key="use-none", help="No jobs yet")
-elif action.button(
-    f"Use these {amount(len(shown.workload), 'job')}", type="primary", key="use-jobs",
+elif writing.button(
+    f"Use these {amount(len(shown.workload), 'job')}", type="primary", inside=action, key="use-jobs",
     help=f"Makes a new scenario; “{safe(current.name)}” stays unchanged",
 ):  # fmt: skip
     session.keep(new_scenario.named(shown) if new else shown, based_on)
@@ -71,7 +73,12 @@ elif part == "What happened":
     places, work = happened.part(current), happened.WORK
 elif part == "Trust":
     jobs.import_counts(current)
-    places = calibration.part(current)
+    fitted, as_they_are = st.tabs(["Your scheduler", "Policies as they are"])
+    with as_they_are:
+        places = calibration.part(current)
+    with fitted:
+        if fit_places := fit.part(current):
+            places, work = fit_places, fit.WORK
 elif part == "Missing data":
     fill.boxes(current)
     if not missing(current):

@@ -1,6 +1,6 @@
 import streamlit as st
 
-from dlsched.ui.frame import page, parts, session
+from dlsched.ui.frame import identity, page, parts, session, writing
 from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.scenario import cluster
 from dlsched.ui.scenario import prices as prices_form
@@ -29,7 +29,7 @@ with left:
             shown = prices_form.with_own_hardware(shown)
 if part == "Rent":
     prices_form.importing(disabled=shown.mistake is not None)
-if shown.prices != kept:
+if shown.prices != kept and identity.may_write():
     prices_form.keep(shown.prices)
 with head:
     prices_form.headline(current, shown)
@@ -41,8 +41,8 @@ if shown.mistake is None and shown.prices.used:
     changed = cluster.renting(current, shown.prices).replace(options=options)
 unsaved = changed is not None and changed.content_hash != current.content_hash
 label = f"Use these {amount(len(shown.prices.used), 'type')}"
-if actions.button(
-    label, type="primary" if unsaved else "secondary", key="use-prices", disabled=not unsaved,
+if writing.button(
+    label, type="primary" if unsaved else "secondary", inside=actions, key="use-prices", disabled=not unsaved,
     help="Makes a new version of the scenario with these prices; the scenario menu can undo it",
 ) and changed is not None:  # fmt: skip
     info = session.keep(changed, based_on=current.content_hash)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,16 +14,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from tools.launch import command, environment
+from dlsched.cli.app import command, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 START_LIMIT_S = 60
 READY = "[data-testid=stApp][data-test-script-state=notRunning]"
-
-
-def chromium() -> str | None:
-    """Return the path of the system's Chromium."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def free_port() -> int:
@@ -34,22 +28,30 @@ def free_port() -> int:
 
 
 class Server:
-    """A running app; ``kill`` ends it the hard way, ``start`` brings it back on the same store and port."""
+    """A running app; ``kill`` ends it the hard way, ``start`` brings it back on the same store and port.
 
-    def __init__(self, store: Path) -> None:
-        self.store = store
+    ``options``: of the app besides its store; ``base_path`` as in ``dlsched app --base-path``.
+    """
+
+    def __init__(self, store: Path, *options: str, base_path: str = "") -> None:
+        self.store, self.options, self.base_path = store, options, base_path
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://127.0.0.1:{self.port}" + f"/{base_path}" * bool(base_path)
         self.process: subprocess.Popen[bytes] | None = None
 
+    def command(self) -> list[str]:
+        app_args = ["--store", str(self.store), *self.options]
+        return command(self.port, app_args, headless=True, base_path=self.base_path)
+
+    def environment(self) -> dict[str, str]:
+        return environment(os.environ)
+
     def start(self) -> None:
-        server = command(self.port, ["--store", str(self.store)])
-        quiet = ["--server.headless=true", "--server.fileWatcherType=none"]
         with (self.store.parent / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [*server[:4], *quiet, *server[4:]],
-                cwd=ROOT,
-                env=environment(os.environ),
+                self.command(),
+                cwd=self.store.parent,
+                env=self.environment(),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -67,23 +69,6 @@ class Server:
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(timeout=20)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    path = chromium()
-    required = os.environ.get("DLSCHED_REQUIRE_BROWSER")
-    if path is None:
-        message = "no Chromium found: install Debian's package chromium to run the browser tests"
-        if required:
-            pytest.fail(message)
-        pytest.skip(message)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        chrome = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield chrome
-        chrome.close()
 
 
 @pytest.fixture(scope="module")

@@ -94,7 +94,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     assert question in text
     assert "example data" in text
     assert f"{nodes}, answer: $" in text
-    assert "python -m dlsched size Demo.json --target 'wait_p95<=2 h'" in text
+    assert "dlsched size Demo.json --target 'wait_p95<=2 h'" in text
 
     slides = pptx.Presentation(str(files[1])).slides
     assert slides[0].shapes.title.text_frame.text == f"Choose {nodes}: the targets are met"  # titles are findings

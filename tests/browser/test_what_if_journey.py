@@ -79,7 +79,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
 
 
 def test_what_takes_long_shows_the_first_future_and_can_be_cancelled(server: Server, page: Any) -> None:
-    page.goto(f"{server.url}/what-if?set=restart_s:30&set=nodes:10&to=srtf")
+    page.goto(f"{server.url}/what-if?set=nodes:10&to=modelarts-greedy")
     apply = page.locator(".st-key-whatif-apply button").first
     apply.wait_for(timeout=FIRST_MS)
     assert apply.inner_text().startswith("Confirm with 20 futures, about ")

@@ -15,8 +15,9 @@ from dlsched.domain.truth import realise
 from dlsched.policies.registry import POLICIES, find
 from dlsched.sim.kernels import eligible, run_kernel
 from dlsched.sim.prepare import Prepared, prepare
-from tests.support.conformance_scenarios import built, engine_log, first_difference
-from tests.support.elastic_scenarios import elastic_scenarios, one_gpu_nodes, training_stream
+from dlsched.testing.logs import first_difference
+from tests.support.conformance_scenarios import built, engine_log
+from tests.support.elastic_scenarios import elastic_scenarios, one_gpu_nodes, scattered_scenarios, training_stream
 from tests.support.sim_fakes import jobs
 
 ELASTIC = [spec for spec in POLICIES if isinstance(spec.build(spec.parse(None)).kernel_rule, ElasticRule)]
@@ -59,6 +60,14 @@ def test_all_seven_are_here():
 @given(drawn=elastic_scenarios(), data=st.data())
 def test_small_workloads_with_many_ties(spec: PolicySpec, drawn: Scenario, data: st.DataObject):
     check_equal(spec, drawn_params(data, spec), drawn)
+
+
+@every_elastic
+@settings(max_examples=60)
+@given(drawn=scattered_scenarios(), data=st.data())
+def test_nodes_that_hold_several_workers(spec: PolicySpec, drawn: Scenario, data: st.DataObject):
+    if len(prepare(drawn).scenario.workload):
+        check_equal(spec, drawn_params(data, spec), drawn)
 
 
 @every_elastic

@@ -16,7 +16,7 @@ from streamlit.util import calc_hash
 from dlsched.runner.background import Runner
 from dlsched.runner.executor import WorkerPool
 from dlsched.store import Store
-from dlsched.ui.frame import session
+from dlsched.ui.frame import caches, identity, options, session
 from dlsched.ui.frame.navigation import ADDRESSES, FOLDER, SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,15 +27,19 @@ BY_FILE = {script for title, script in SCRIPTS.items() if ADDRESSES[title] == Pa
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """The store of the app under test."""
+    """The store of the app under test, which one browser looks at: that of the test itself."""
     monkeypatch.setenv("DLSCHED_STORE", str(tmp_path / "results.duckdb"))
     monkeypatch.setattr(sys, "argv", ["app.py"])
     monkeypatch.setattr(Runner, "prepare", lambda self: None)
+    monkeypatch.setattr(identity, "browser", lambda: "of the test")
     st.cache_resource.clear()
+    caches.SHARED.clear()
+    options._read.cache_clear()
     opened = session.store()
     yield opened
     opened.close()
     st.cache_resource.clear()
+    caches.SHARED.clear()
 
 
 @pytest.fixture

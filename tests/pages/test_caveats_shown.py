@@ -192,7 +192,7 @@ def test_page_memo_and_commands_say_the_same_numbers(
     store.save_experiment(record)
     answer = Calibration.from_plain(record.answer)
     text = trust_caveat(answer, "sjf").label
-    assert text.endswith("under SJF")
+    assert text.endswith("under SJF (n = 74)")
     assert answer.nearest == "fifo"
     sizes = open_page("plan/capacity.py", scenario=kept["scenario"], experiment=kept["size"])
     assert text in beside(sizes)

@@ -14,7 +14,7 @@ from dlsched.ui.frame import futures, futures_numbers
 from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import small_scenario
 
-ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
+ENGINE = {"restart_s": 1.0}
 PAGE = "results/compare.py"
 
 
@@ -203,6 +203,22 @@ def test_some_futures_are_said_to_be_some_and_replaced_by_all(store, open_page, 
     assert after.partition("  \n")[0] == before.partition("  \n")[0]  # what was recorded stays
     assert "better in 12 of 12" in after
     assert not [status for status in futures_numbers.statuses() if not status.state.is_over]
+
+
+def test_a_future_that_fails_while_the_page_is_drawn_is_not_asked_for_again(store, open_page, runner, monkeypatch):
+    week, is_busy = recorded_week(), futures_numbers.under_way
+    futures.choose(week, Futures.first(1, {"days": 1.0}))
+    base, other = run(store, week), run(store, week, "sjf")
+
+    def when_over(numbers):
+        assert runner.wait(60)
+        return is_busy(numbers)
+
+    monkeypatch.setattr(cells_study, "carry_out", lambda task, progress=None: RunResult(error="by hand"))
+    monkeypatch.setattr(futures_numbers, "under_way", when_over)
+    app = open_page(PAGE, runs=f"{base},{other}", base=base).button(key="compare-compute").click().run()
+    assert not app.exception
+    assert "compare-compute" not in {button.key for button in app.button}
 
 
 def test_a_future_that_fails_is_not_asked_for_again_and_again(store, open_page, runner, monkeypatch):

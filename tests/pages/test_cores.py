@@ -22,7 +22,7 @@ def scenario() -> Scenario:
         | {"mem_gib_per_worker": [16.0] * 6, "user": ["ann", "bob"] * 3}
     )
     node = VmType(name="12-core node", gpu_type="", gpus=0, cpus=12, mem_gib=64, usd_per_h=0.6)
-    rules = SimulationRules(restart_s=1.0)  # beyond the compiled kernel, which would take long to compile here
+    rules = SimulationRules(horizon_s=1e9)  # beyond the compiled loops, which would take long to compile here
     return Scenario(jobs, Cluster(pools=(Pool(vm=node, count=2),)), rules, name="cores")
 
 

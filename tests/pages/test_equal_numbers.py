@@ -33,8 +33,8 @@ def generated() -> Scenario:
     demo = load(data_path("demo.toml"))
     mix = known(demo.generator)
     spec = {**mix, "jobs": 60, "arrivals": {**mix["arrivals"], "jobs_per_h": 60}}
-    # Restarts are beyond the compiled kernel, which would take long to compile in a test.
-    return demo.replace(generator=spec, workload=draw(spec, demo.seed), options=SimulationRules(restart_s=1.0))
+    # A horizon is beyond the compiled loops, which would take long to compile in a test.
+    return demo.replace(generator=spec, workload=draw(spec, demo.seed), options=SimulationRules(horizon_s=1e9))
 
 
 def words_of(value, low, high, key) -> tuple[str, str]:

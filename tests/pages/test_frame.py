@@ -10,7 +10,7 @@ from streamlit.util import calc_hash
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner.background import RunTask, TaskState, TaskStatus
-from dlsched.ui.frame import navigation, run_state, scenario_bar, session
+from dlsched.ui.frame import link, navigation, run_state, scenario_bar, session
 from dlsched.ui.simulate import queue
 from tests.pages.conftest import ROOT
 from tests.support.runs_for_store import record, small_scenario
@@ -175,6 +175,7 @@ def test_a_link_to_an_old_address_opens_the_page_of_today_with_its_query(
 ):
     there = navigation.Moved(title, {"added": "by us"}, {"tab": ("part", {"Gantt": "Timeline"})})
     monkeypatch.setitem(navigation.OLD_ADDRESSES, "old", there)
+    monkeypatch.setitem(link.OF_PAGES, title, ("added", "set", "part"))
     saved = store.save_scenario(small_scenario(name="of the link"))
     app = opened_at("old", scenario=saved.scenario_hash[:8], set=["nodes:3", "arrivals:2"], tab="Gantt")
     assert [one.value for one in app.title] == [heading]
@@ -243,7 +244,7 @@ def test_runs_under_way_of_a_deleted_scenario_are_stopped_and_others_go_on(store
         store.save_scenario(scenario)
     tasks = {"a": mine, "b": other}
     under_way = [replace(status(), id=task) for task in tasks]
-    monkeypatch.setattr(runner, "status", lambda ids=None: under_way if ids is None else [])
+    monkeypatch.setattr(runner, "status", lambda ids=None, **_: under_way if ids is None else [])
     monkeypatch.setattr(runner, "task", lambda task: RunTask(tasks[task], "fifo", {}, 0, "FIFO"))
     cancelled: list[str] = []
     monkeypatch.setattr(runner, "cancel", cancelled.extend)
@@ -251,6 +252,24 @@ def test_runs_under_way_of_a_deleted_scenario_are_stopped_and_others_go_on(store
     app = app.button(key="bar-delete").click().run()
     assert not app.exception
     assert cancelled == ["a"]
+
+
+def test_what_others_run_is_told_and_neither_counted_nor_stopped(store, open_page, runner, monkeypatch):
+    scenario = small_scenario()
+    store.save_scenario(scenario)
+    theirs = replace(status(), mine=False, asked_by="ben")
+    monkeypatch.setattr(runner, "status", lambda ids=None, *, mine=False: [] if mine or ids is not None else [theirs])
+    monkeypatch.setattr(runner, "task", lambda task: RunTask(scenario, "fifo", {}, 0, "FIFO"))
+    cancelled: list[str] = []
+    monkeypatch.setattr(runner, "cancel", cancelled.extend)
+    app = open_page("simulate/run.py", scenario=scenario.content_hash)
+    assert "1 task of other users (ben) under way" in shown(app)
+    assert not [button for button in app.button if str(button.key).startswith("cancel")]
+    assert "1 running" not in shown(app)
+    app = app.button(key="bar-delete").click().run()
+    assert "ben has 1 run of this scenario under way" in app.error[0].value
+    assert cancelled == []
+    assert list(store.list_scenarios()["name"]) == ["four jobs"]
 
 
 def test_the_last_scenario_gives_way_to_the_demo(store, open_page, runner):

@@ -44,7 +44,8 @@ def edit(app, row: int, **cells: Any):
 
 def drop(app, content: bytes, name: str):
     """Put a file into the drop zone."""
-    app.session_state["price-file-file"] = uploads.File(name, content, str(hash(content)))
+    uploads.KEPT.keep(str(hash(content)), content)
+    app.session_state["price-file-file"] = name, str(hash(content))
     return app.run()
 
 

@@ -22,7 +22,7 @@ from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
 PAGE = "plan/memo.py"
-ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
+ENGINE = {"restart_s": 1.0}
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def test_a_link_opens_a_figure_with_why_before_the_chart_and_the_parts(store: St
     assert text.index("Why different.** Why it is different.") < text.index("Ours of a quick run.")
     assert "Total utility (no unit): SMD, knapsack 5.0 ± 1.0 at 20, 5.0 ± 1.0 at 40" in text
     assert "in this store" in text
-    assert app.code[0].value == "python -m dlsched reproduce smd-9 --quick"
+    assert app.code[0].value == "dlsched reproduce smd-9 --quick"
     app = app.toggle(key="table-reproduction-smd-9-total_utility").set_value(True).run()
     assert len(app.dataframe[0].value) == 4
     assert app.dataframe[1].value["Confirmed"].tolist() == ["✗ no", "✓ yes"]

@@ -17,9 +17,8 @@ from tests.support.page_text import kept
 from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import record, small_scenario
 
-ENGINE = SimulationRules(
-    restart_s=1.0
-)  # restarts are beyond the compiled kernel, which would take long to compile here
+ENGINE = SimulationRules(horizon_s=1e9)
+"""A horizon is beyond the compiled loops, which would take long to compile here."""
 
 
 @pytest.fixture
@@ -79,7 +78,11 @@ def test_more_policies_are_added_and_removed(page):
 
 
 def test_the_search_finds_policies_by_what_they_do():
-    assert [spec.key for spec in POLICIES if policy_dialog.matches(spec, "backfill")] == ["easy-backfill"]
+    assert [spec.key for spec in POLICIES if policy_dialog.matches(spec, "backfill")] == [
+        "easy-backfill",
+        "conservative",
+        "slurm",
+    ]
     assert [spec.key for spec in POLICIES if policy_dialog.matches(spec, "no such thing")] == []
 
 

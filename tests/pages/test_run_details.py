@@ -15,7 +15,7 @@ from dlsched.wording.formats import duration
 from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import small_scenario
 
-ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
+ENGINE = {"restart_s": 1.0}
 PAGE = "results/run_details.py"
 
 

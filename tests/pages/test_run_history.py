@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
-from dlsched.policies.registry import LABELS
+from dlsched.policies.registry import policy_label
 from dlsched.store import Store
 from dlsched.store.record import RunLabel
 from dlsched.ui.simulate import history
@@ -97,7 +97,7 @@ def test_versions_of_a_scenario_and_of_the_code_are_experiments_of_their_own(sto
 def test_a_comparison_takes_one_run_of_each_policy(store):
     for policy in ("sjf", "fifo"):
         for seed in (1, 0):
-            store.save_run(record(policy=policy, seed=seed, name=LABELS[policy]))
+            store.save_run(record(policy=policy, seed=seed, name=policy_label(policy)))
     (one,) = experiments_of(store.list_runs())
     picked = [store.run_info(run) for run in one.of_policies]
     assert [(info.policy, info.seed) for info in picked] == [("fifo", 0), ("sjf", 0)]

@@ -1,8 +1,7 @@
-"""Small scenarios for the conformance suite: many ties, many sizes, everything a policy may need."""
+"""Random scenarios for compiled loops, and runs in the engine."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,82 +9,14 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.policy import Policy, PolicySpec
-from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared
 from dlsched.sim.simulate import run_policy
+from dlsched.testing.scenarios import fixed_nodes
 
 PLACEMENTS = ("pool", "best-fit", "pack", "spread")
-
-
-def full_workload(num_jobs: int = 36, seed: int = 0, widths: tuple[int, ...] = (1, 1, 1, 2, 4, 8, 12)) -> Workload:
-    """Return jobs with every column a policy may need, whole seconds, many ties."""
-    rng = np.random.default_rng(seed)
-    submit_s = np.sort(rng.integers(0, 24, num_jobs) * 50.0)
-    work = rng.integers(1, 40, num_jobs) * 20.0
-    return Workload.from_columns(
-        {
-            "job_id": [f"j{n}" for n in range(num_jobs)],
-            "submit_s": submit_s,
-            "work": work,
-            "workers": rng.choice(widths, num_jobs),
-            "user": rng.choice(["ann", "bob", "cai"], num_jobs),
-            "priority": rng.integers(0, 3, num_jobs).astype(float),
-            "due_s": submit_s + work * rng.integers(1, 4, num_jobs),
-            "weight_usd_per_s": rng.integers(1, 4, num_jobs) / 100,
-        }
-    )
-
-
-def fixed_nodes(*gpus: int, absences: tuple[Absence, ...] = ()) -> Cluster:
-    """Return one node of each of these sizes, priced by the GPU."""
-    pools = tuple(Pool(vm=VmType(name=f"node-{g}", gpus=g, usd_per_h=float(g)), count=1) for g in gpus)
-    return Cluster(pools=pools, absences=absences)
-
-
-def free_slots(count: int = 4) -> Cluster:
-    """Return free slots with three sizes of VM; the middle one is the cheapest per GPU."""
-    sizes = {"small": (1, 1.0), "middle": (4, 3.0), "large": (8, 9.0)}
-    catalogue = tuple(VmType(name=name, gpus=gpus, usd_per_h=usd) for name, (gpus, usd) in sizes.items())
-    return Cluster(slots=count, catalogue=catalogue)
-
-
-FEATURES: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "restart-pause": {"restart_s": 30.0},
-    "restart-delayed": {"restart_s": 30.0, "restart_mode": "delayed"},
-    "estimates": {"estimate_error": 0.5},
-    "bugs": {"bug_share": 0.3, "bug_within_s": 100.0},
-    "cancels": {"cancel_share": 0.4},
-    "checkpoints": {"checkpoint_s": 45.0},
-    "horizon": {"horizon_s": 900.0},
-    "all": {
-        "restart_s": 30.0,
-        "estimate_error": 0.5,
-        "bug_share": 0.2,
-        "bug_within_s": 100.0,
-        "cancel_share": 0.2,
-        "checkpoint_s": 45.0,
-    },
-}
-
-ABSENCES = (
-    Absence(node=0, start_s=300.0, end_s=700.0, cause="fails"),
-    Absence(node=1, start_s=1000.0, end_s=1400.0, cause="maintenance"),
-    Absence(node=2, start_s=0.0, end_s=200.0, cause="arrives"),
-)
-
-
-def scenario(feature: str = "plain", cluster: Cluster | None = None, **changes: Any) -> Scenario:
-    """Return the standard small scenario with one group of options; ``changes`` replace its fields."""
-    fields: dict[str, Any] = {
-        "workload": full_workload(),
-        "cluster": cluster or fixed_nodes(8, 8, 4),
-        "options": SimulationRules(**FEATURES[feature]),
-        "speed": SpeedSpec(kind="scaling"),
-    }
-    return Scenario(**{**fields, **changes})
 
 
 @st.composite
@@ -106,6 +37,7 @@ def kernel_scenarios(draw: st.DrawFn) -> Scenario:
             "workers": np.minimum(numbers(1, 10), sum(nodes)),
             "priority": np.array(numbers(0, 3), dtype=float),
             "due_s": np.array(numbers(1, 5)) * 5.0,
+            "user": [("", "ann", "bob")[number] for number in numbers(0, 2)],
         }
     )
     options = SimulationRules(
@@ -117,6 +49,101 @@ def kernel_scenarios(draw: st.DrawFn) -> Scenario:
     return Scenario(workload, fixed_nodes(*nodes), options)
 
 
+@st.composite
+def rigid_scenarios(draw: st.DrawFn, *, pool: bool, lasting: bool) -> Scenario:
+    """Draw jobs of GPUs or cores, with limits, on nodes of several sizes and partitions; many ties.
+
+    ``pool``: only what one total for each queue can tell. ``lasting``: nodes are never away.
+    """
+    count = draw(st.integers(1, 60))
+    unit = draw(st.sampled_from([1.0, 10.0, 0.1, 1 / 3]))
+    kind = draw(st.sampled_from(["gpus", "cores"] if pool else ["gpus", "cores", "cores and memory", "half GPUs"]))
+    sizes = draw(st.lists(st.sampled_from([1, 2, 3, 4, 8]), min_size=1, max_size=5))
+    names = draw(st.sampled_from([("",), ("", "p"), ("p", "q"), *([] if pool else [("p", "p|q", "r")])]))
+
+    def numbers(low: int, high: int) -> np.ndarray:
+        return np.array(draw(st.lists(st.integers(low, high), min_size=count, max_size=count)))
+
+    work = numbers(1, 12) * unit
+    columns: dict[str, Any] = {
+        "job_id": [f"j{n}" for n in range(count)],
+        "submit_s": numbers(0, draw(st.sampled_from([4, 30]))) * unit,
+        "work": work,
+        "workers": numbers(1, 8),
+        "priority": numbers(0, 3).astype(float),
+        "user": [("", "ann", "bob", "eve")[number] for number in numbers(0, 3)],
+        "group": [("", "g")[number] for number in numbers(0, 1)],
+        "partition": [("", "p", "q", "r", "p|q" if "p|q" in names else "p")[number] for number in numbers(0, 4)],
+    }
+    if draw(st.booleans()):  # some run past their limit
+        columns["limit_s"] = np.maximum(unit, work + numbers(-3, 6) * unit)
+    if kind == "half GPUs":
+        columns["gpus_per_worker"] = numbers(1, 4) / 4
+    if kind.startswith("cores"):
+        columns["gpus_per_worker"] = np.zeros(count)
+        columns["cpus_per_worker"] = np.ones(count) if pool else numbers(1, 3).astype(float)
+    if kind.endswith("memory"):
+        columns["mem_gib_per_worker"] = numbers(0, 8) * 0.7
+    if draw(st.booleans()):
+        speeds = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=3))
+    else:
+        speeds = [1.0]
+    types = draw(st.sampled_from([("GPU",), ("GPU",), ("A", "B")])) if kind == "gpus" and not pool else ("GPU",)
+    if len(types) > 1:
+        columns["gpu_types"] = [("", "A", "B", "A|B")[number] for number in numbers(0, 3)]
+    machines = {
+        "gpus": lambda size: {"gpus": size},
+        "half GPUs": lambda size: {"gpus": size},
+        "cores": lambda size: {"gpus": 0, "cpus": size},
+        "cores and memory": lambda size: {"gpus": 0, "cpus": size, "mem_gib": 3.0 * size},
+    }
+    pools = tuple(
+        Pool(
+            vm=VmType(
+                name=f"vm-{number}",
+                gpu_type=types[number % len(types)],
+                speed=speeds[number % len(speeds)],
+                **machines[kind](size),
+            ),
+            count=1,
+            partition=names[number % len(names)],
+        )
+        for number, size in enumerate(sizes)
+    )
+    options = SimulationRules(
+        placement="pool" if pool else draw(st.sampled_from(PLACEMENTS)),
+        estimate_error=draw(st.sampled_from([0.0, 0.5])),
+        limits=draw(st.sampled_from(["believe", "kill", "ignore"])),
+        restart_s=draw(st.sampled_from([0.0, 0.0, 2.0])),
+        restart_mode=draw(st.sampled_from(["pause", "delayed"])),
+        checkpoint_s=draw(st.sampled_from([0.0, 3.0, 1000.0])),
+        cancel_share=draw(st.sampled_from([0.0, 0.0, 0.3])),
+        horizon_s=draw(st.sampled_from([None, None, None, 20.0 * unit])),
+        bug_share=draw(st.sampled_from([0.0, 0.0, 0.3])),
+        bug_within_s=2.0,
+        oversize="drop",
+    )
+    cluster = Cluster(pools=pools, absences=() if lasting else draw(absences(len(pools), unit)))
+    return Scenario(Workload.from_columns(columns), cluster, options)
+
+
+@st.composite
+def absences(draw: st.DrawFn, nodes: int, unit: float) -> tuple[Absence, ...]:
+    """Draw when nodes are away: in half of the scenarios never, else some at once, over each other, and for good."""
+    if draw(st.booleans()):
+        return ()
+    one = st.tuples(
+        st.integers(0, nodes - 1),
+        st.integers(0, 40),
+        st.sampled_from([1, 5, 20, 20, 20, None]),
+        st.sampled_from(["fails", "maintenance"]),
+    )
+    return tuple(
+        Absence(node=node, start_s=start * unit, end_s=None if length is None else (start + length) * unit, cause=cause)
+        for node, start, length, cause in draw(st.lists(one, min_size=1, max_size=8))
+    )
+
+
 def built(spec: PolicySpec, prepared: Prepared, params: dict[str, Any] | None = None) -> Policy:
     """Return a fresh policy for one run."""
     values = spec.parse(params)
@@ -126,54 +153,3 @@ def built(spec: PolicySpec, prepared: Prepared, params: dict[str, Any] | None = 
 def engine_log(spec: PolicySpec, prepared: Prepared, params: dict[str, Any] | None = None) -> RunLog:
     """Run a policy in the generic engine."""
     return run_policy(prepared, built(spec, prepared, params), use_kernel=False)
-
-
-def first_difference(one: RunLog, other: RunLog, before_s: float = np.inf) -> str:
-    """Return the first column in which two logs differ, with both contents; empty = none.
-
-    With ``before_s`` only what was decided and done before that time counts. Measured times of the policy never do.
-    """
-    for name in _columns_compared():
-        left, right = _cut(one, name, before_s), _cut(other, name, before_s)
-        same = left.shape == right.shape and (
-            np.allclose(left, right, rtol=1e-12, atol=1e-9, equal_nan=True)
-            if left.dtype.kind == "f"
-            else bool((left == right).all())
-        )
-        if not same:
-            return f"{name}: {left} and {right}"
-    return ""
-
-
-def _columns_compared() -> list[str]:
-    return [
-        f.name for f in dataclasses.fields(RunLog) if f.name.split("_")[0] in _TIME_OF and f.name != "decision_cpu_s"
-    ]
-
-
-_TIME_OF = {
-    "piece": "piece_start_s",
-    "share": "piece_start_s",
-    "decision": "decision_s",
-    "wait": "wait_from_s",
-    "lease": "lease_start_s",
-    "job": "",
-}
-
-
-def _cut(log: RunLog, name: str, before_s: float) -> np.ndarray:
-    """Return a column up to a time; ends and how they came about count as far as they lie before it."""
-    values: np.ndarray = getattr(log, name)
-    early = getattr(log, _TIME_OF[name.split("_")[0]] or name) < before_s
-    if np.isinf(before_s):
-        return values
-    if name == "share_first":
-        return np.diff(values)[early]
-    if name.startswith("share"):
-        return values[np.repeat(early, np.diff(log.share_first))]
-    if name == "job_status":
-        return values[log.job_end_s < before_s]
-    if name == "piece_end":
-        return values[log.piece_end_s < before_s]
-    values = values[early]
-    return np.minimum(values, before_s) if name in ("piece_end_s", "lease_end_s", "piece_progress_from_s") else values

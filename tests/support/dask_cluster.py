@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,14 @@ def snapshot(folder: Path) -> Path:
     return folder
 
 
+def without_dlsched(folder: Path) -> Path:
+    """Return a folder where workers find no dlsched, even if it is installed."""
+    hides = folder / "nothing" / "dlsched"
+    hides.mkdir(parents=True)
+    (hides / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'dlsched'\", name='dlsched')\n")
+    return hides.parent
+
+
 class Cluster:
     """Processes of a cluster, ended at the end of the block.
 
@@ -41,23 +49,27 @@ class Cluster:
         Where they write.
     code
         Where workers find the package, see :func:`snapshot`.
+    tls
+        Options of scheduler and workers that name certificates, "--tls-ca-file" and so on.
     settings
         Variables of their environment.
     """
 
-    def __init__(self, folder: Path, code: Path, **settings: str) -> None:
-        self.folder, self.code, self._settings = folder, code, settings
+    def __init__(self, folder: Path, code: Path, tls: Sequence[str] = (), **settings: str) -> None:
+        self.folder, self.code, self._tls, self._settings = folder, code, tls, settings
         self.workers: list[subprocess.Popen[bytes]] = []
-        self._file = folder / "scheduler.json"
-        options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
-        self.scheduler = self._run("dask_scheduler", *options, "--scheduler-file", str(self._file))
+        self.file = folder / "scheduler.json"
+        where = "tls://127.0.0.1" if tls else "127.0.0.1"
+        options = ("--host", where, "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0", *tls)
+        self.scheduler = self._run("dask_scheduler", *options, "--scheduler-file", str(self.file))
         self.address = self._address()
 
-    def add_worker(self, *options: str, code: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start a worker with this code, and one thread unless options say else; nobody restarts it."""
-        taken = ("--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(self.folder), *options)
+    def add_worker(self, *options: str, code: Path | None = None, nanny: bool = False) -> subprocess.Popen[bytes]:
+        """Start a worker with this code, and one thread unless options say else; only a nanny restarts it."""
+        taken = ("--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(self.folder), *self._tls, *options)
         threads = () if "--nthreads" in options else ("--nthreads", "1")
-        self.workers.append(self._run("dask_worker", self.address, "--no-nanny", *threads, *taken, code=code))
+        alone = () if nanny else ("--no-nanny",)
+        self.workers.append(self._run("dask_worker", self.address, *alone, *threads, *taken, code=code))
         return self.workers[-1]
 
     def wait_for(self, workers: int) -> None:
@@ -103,7 +115,7 @@ class Cluster:
         end = time.monotonic() + _UNTIL_UP_S
         while time.monotonic() < end and self.scheduler.poll() is None:
             try:
-                address: str = json.loads(self._file.read_text())["address"]
+                address: str = json.loads(self.file.read_text())["address"]
                 return address
             except (OSError, ValueError):
                 time.sleep(0.05)

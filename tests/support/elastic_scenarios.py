@@ -1,6 +1,8 @@
-"""Scenarios for elastic policies: equal nodes that hold one worker each."""
+"""Scenarios for elastic policies: equal nodes that hold one worker each, and nodes of several GPUs."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
+from tests.support.conformance_scenarios import PLACEMENTS
 
 
 def one_gpu_nodes(count: int, gpus: int = 1, gpu_type: str = "GPU", speed: float = 1.0) -> Cluster:
@@ -58,6 +61,41 @@ def elastic_scenarios(draw: st.DrawFn) -> Scenario:
     )
     cluster = one_gpu_nodes(nodes, gpus, speed=draw(st.sampled_from([1.0, 3.0])))
     return Scenario(Workload.from_columns(columns), cluster, options, speed)
+
+
+@st.composite
+def scattered_scenarios(draw: st.DrawFn) -> Scenario:
+    """Draw jobs for nodes of several GPUs, under any placement rule; often a width is free but fits no node."""
+    sizes, count = draw(st.lists(st.sampled_from([1, 2, 3, 4, 8]), min_size=1, max_size=5)), draw(st.integers(1, 20))
+    unit = draw(st.sampled_from([1.0, 10.0, 0.1, 1 / 3]))
+    kind = draw(st.sampled_from(["rigid", "scaling", "scaling", "table"]))
+    if kind == "table":  # one machine type: curves are those of a GPU type
+        sizes = [max(2, sizes[0])] * len(sizes)
+
+    def numbers(low: int, high: int) -> list[int]:
+        return draw(st.lists(st.integers(low, high), min_size=count, max_size=count))
+
+    columns: dict[str, Any] = {
+        "job_id": [f"j{number}" for number in range(count)],
+        "submit_s": np.array(numbers(0, 8)) * unit,
+        "work": np.array(numbers(1, 12)) * unit,
+        "workers": np.minimum(numbers(1, 8), sum(sizes)),
+    }
+    speed = SpeedSpec(kind=kind) if kind != "table" else table_speed(_drawn_curves(draw, sum(sizes)))
+    if kind == "table":
+        columns["profile"] = np.array(["abc"[number] for number in numbers(0, 2)], dtype=object)
+    if kind == "scaling" and draw(st.booleans()):
+        columns["min_workers"] = np.maximum(1, columns["workers"] - numbers(0, 3))
+        columns["max_workers"] = columns["workers"] + numbers(0, 3)
+    options = SimulationRules(
+        placement=draw(st.sampled_from(PLACEMENTS)),
+        estimate_error=draw(st.sampled_from([0.0, 0.5])),
+        bug_share=draw(st.sampled_from([0.0, 0.4])),
+        bug_within_s=5.0,
+        oversize="drop",
+    )
+    pools = tuple(Pool(vm=VmType(name=f"vm-{size}", gpus=size, speed=2.0), count=1) for size in sizes)
+    return Scenario(Workload.from_columns(columns), Cluster(pools=pools), options, speed)
 
 
 def _drawn_curves(draw: st.DrawFn, most: int) -> dict[str, tuple[float, ...]]:

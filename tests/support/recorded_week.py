@@ -31,6 +31,6 @@ def recorded_week(days: int = 7, each_day: int = 18, **changes: Any) -> Scenario
         },
         {"source": "by hand", "time_zone": "UTC"},
     )
-    # Restarts are beyond the compiled kernel, which would take long to compile in a test.
-    options = SimulationRules(restart_s=1.0)
+    # A horizon is beyond the compiled loops, which would take long to compile in a test.
+    options = SimulationRules(horizon_s=1e9)
     return small_scenario(options=options).replace(workload=workload, name="recorded week", **changes)

@@ -31,6 +31,14 @@ def small_scenario(jobs: int = 4, name: str = "four jobs", **changes: Any) -> Sc
     return Scenario(workload=workload, cluster=cluster, name=name, **changes)
 
 
+def long_scenario(jobs: int = 20_000) -> Scenario:
+    """Seconds of work: a queue that grows, and parameter servers, which the compiled loops do not know."""
+    scenario = small_scenario(jobs)
+    columns = {name: getattr(scenario.workload, name) for name in ("job_id", "submit_s", "work")}
+    served = Workload.from_columns(columns | {"servers": np.ones(jobs, dtype=int)}, {"time_zone": "UTC"})
+    return scenario.replace(workload=served)
+
+
 def tables_of(scenario: Scenario) -> dict[str, pd.DataFrame]:
     """Tables as if every job started when submitted, job i on node i % 2."""
     jobs = scenario.workload

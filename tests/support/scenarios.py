@@ -17,6 +17,7 @@ from dlsched.domain.workload import Workload
 GPU_TYPES = ("V100", "A100")
 PROFILES = ("vgg", "bert")
 PARTITIONS = ("", "vc1", "vc2", "vc1|vc2")
+FEATURES = ("", "big", "big|fast")
 TICKS = st.integers(0, 40).map(lambda n: 2.5 * n)
 MONEY = st.sampled_from([0.0, 0.5, 3.06])
 
@@ -55,9 +56,14 @@ def clusters(draw: st.DrawFn, *, free_slots: bool | None = None) -> Cluster:
         slots = draw(st.integers(1, 4))
         away = draw(st.lists(absences(slots), max_size=3))
         return Cluster(slots=slots, catalogue=tuple(types), absences=tuple(away))
-    split = draw(st.booleans())
+    split, told = draw(st.booleans()), draw(st.booleans())
     pools = tuple(
-        Pool(vm=vm, count=draw(st.integers(1, 3)), partition=draw(st.sampled_from(PARTITIONS)) if split else "")
+        Pool(
+            vm=vm,
+            count=draw(st.integers(1, 3)),
+            partition=draw(st.sampled_from(PARTITIONS)) if split else "",
+            features=draw(st.sampled_from(FEATURES)) if told else "",
+        )
         for vm in types
     )
     num_nodes = sum(pool.count for pool in pools)
@@ -93,6 +99,7 @@ def workloads(draw: st.DrawFn, max_jobs: int = 8) -> Workload:
         "partition": maybe(st.sampled_from((*PARTITIONS, "elsewhere"))),
         "profile": column(st.sampled_from(PROFILES)),
         "gpu_types": maybe(st.sampled_from(["", "A100", "V100|A100", "H100 | V100"])),
+        "features": maybe(st.sampled_from(["", "big", "fast & big", "slow|fast"])),
         "user": maybe(st.sampled_from(["ann", "bob"])),
         "priority": maybe(st.sampled_from([0.0, 1.0])),
         "due_s": maybe(st.floats(0, 200) | st.just(float("nan"))),

@@ -3,7 +3,8 @@
 A node's bill is at least its price per GPU times the GPUs in use, so a job pays at least what its GPU-seconds cost at
 the lowest price per GPU, and it cannot end sooner than its work allows. Where cores or memory count for the scenario,
 they take the place of GPUs. Rounding to hours, idle machines, restarts and
-waiting only add to that. With run times by table it is the bound of docs/papers/path-relinking.md.
+waiting only add to that; an end within one instant of the due date is not late. With run times by table it is the bound
+of docs/papers/path-relinking.md.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
-from dlsched.metrics.bounds.fluid import machines_at_hand
+from dlsched.metrics.billing import instant_s
+from dlsched.metrics.bounds.fluid import certain_part, machines_at_hand
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.sim.log import JobStatus
 from dlsched.speed import SpeedModel
@@ -26,10 +28,13 @@ ROWS_AT_ONCE = 20_000
 
 
 def total_cost_bound(facts: RunFacts) -> float | None:
-    """Return the bound on machine cost plus cost of lateness, $; None if a machine type has no price.
+    """Return the bound on machine cost plus cost of lateness, $; None if a machine type has no price, or the speed
+    model is that of a plug-in, of which no law is known.
 
     Jobs that did not finish in this run (cancelled, rejected, unfinished) count nothing.
     """
+    if not facts.scenario.speed.is_ours:
+        return None
     if any(vm.usd_per_h is None for vm in _machines(facts.scenario.cluster)):
         return None
     speed = facts.speed
@@ -50,7 +55,8 @@ def _by_table(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
         rate = speed.rates_on(np.repeat(rows, len(widths)), np.tile(widths, len(rows)), vm)
         rate = rate.reshape(len(rows), len(widths))
         np.divide(facts.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
-    slack_s, weight = _slack_s(facts, rows), _weight(facts, rows)
+    times *= certain_part(facts, times.min(axis=(1, 2), initial=np.inf))[:, None, None]
+    slack_s, weight = _slack_s(facts, rows) + instant_s(facts.log.end_s), _weight(facts, rows)
     per_worker, found = _per_worker(facts, rows), np.zeros(len(rows))
     for units in np.unique(per_worker):
         these = per_worker == units
@@ -64,7 +70,11 @@ def _by_law(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
 
     Under these laws a job uses the fewest GPU-seconds at its smallest width.
     """
-    smallest, work = speed.limits()[0][rows], facts.truth.work[rows]
+    smallest = speed.limits()[0][rows]
+    fastest = speed.fastest()[rows] * max(vm.speed for vm in _machines(facts.scenario.cluster))
+    alone_s = facts.truth.work[rows] / fastest
+    certain = certain_part(facts, alone_s)
+    work, alone_s = facts.truth.work[rows] * certain, alone_s * certain
     units = smallest * _per_worker(facts, rows)
     bill = np.full(len(rows), np.inf)
     usd_per_unit_s = _usd_per_unit_s(facts.scenario)
@@ -73,8 +83,7 @@ def _by_law(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
         usd = np.divide(work * units * usd_per_unit_s[vm], rate, out=np.full(len(rows), np.inf), where=rate > 0)
         np.minimum(bill, usd, out=bill)
     bill = np.where(units > 0, bill, 0.0)
-    fastest = speed.fastest()[rows] * max(vm.speed for vm in _machines(facts.scenario.cluster))
-    return bill + _weight(facts, rows) * np.maximum(0.0, work / fastest - _slack_s(facts, rows))
+    return bill + _weight(facts, rows) * _late_s(facts, rows, alone_s)
 
 
 def _by_gangs(facts: RunFacts, rows: Ints) -> Floats:
@@ -85,12 +94,13 @@ def _by_gangs(facts: RunFacts, rows: Ints) -> Floats:
     """
     vm_types = facts.scenario.cluster.vm_types
     usd_per_unit_s = float((_usd_per_unit_s(facts.scenario) / [vm.speed for vm in vm_types]).min())
-    least = facts.least_step_s[rows]
-    work, units = facts.truth.work[rows], _per_worker(facts, rows)
+    least, units = facts.least_step_s[rows], _per_worker(facts, rows)
+    alone_s = facts.truth.work[rows] * least[:, 0] / max(vm.speed for vm in _machines(facts.scenario.cluster))
+    certain = certain_part(facts, alone_s)
+    work, alone_s = facts.truth.work[rows] * certain, alone_s * certain
     with np.errstate(invalid="ignore"):
         bill = np.where(units > 0, work * least[:, 1] * units * usd_per_unit_s, 0.0)
-    alone_s = work * least[:, 0] / max(vm.speed for vm in _machines(facts.scenario.cluster))
-    return np.asarray(bill + _weight(facts, rows) * np.maximum(0.0, alone_s - _slack_s(facts, rows)))
+    return np.asarray(bill + _weight(facts, rows) * _late_s(facts, rows, alone_s))
 
 
 def _machines(cluster: Cluster) -> list[VmType]:
@@ -123,6 +133,12 @@ def _slack_s(facts: RunFacts, rows: Ints) -> Floats:
         return np.full(len(rows), np.inf)
     slack_s = facts.jobs.due_s[rows] - facts.jobs.submit_s[rows]
     return np.where(np.isnan(slack_s), np.inf, slack_s)
+
+
+def _late_s(facts: RunFacts, rows: Ints, alone_s: Floats) -> Floats:
+    """Return the time past due if the rows run from their submission, 0 within one instant as in a run's facts."""
+    past_s = alone_s - _slack_s(facts, rows)
+    return np.where(past_s > instant_s(facts.log.end_s), past_s, 0.0)
 
 
 def _weight(facts: RunFacts, rows: Ints) -> Floats:

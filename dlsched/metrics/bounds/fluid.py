@@ -7,6 +7,9 @@ All bounds on service rest on two relaxations, whose proofs are in decision 023.
   legal width on any machine hold to do its work, each weighed by the speed of its machine. All machines together hand
   out at most so much weight a second. One machine of that speed, which may be cut at will among the jobs, can do
   whatever the cluster does.
+
+A run rounds each time to the clock, so that a job may end a little before its work is done. What a job does at its
+fastest in two steps of the clock (5e-7 s for times since 1970) is not counted, all of it where it is shorter.
 """
 
 from __future__ import annotations
@@ -37,16 +40,27 @@ class Needs:
 
 
 def needs_of(facts: RunFacts) -> Needs:
-    """Return the needs of all jobs for the work they really do."""
+    """Return the needs of all jobs for the work they certainly do."""
     weight = _weights(facts.scenario.cluster, facts.scenario.options)
     per_work_s, per_work_worker_s = _least_per_work(facts, weight)
-    worker_s = facts.truth.work * per_work_worker_s
+    work = facts.truth.work * certain_part(facts, facts.truth.work * per_work_s)
+    worker_s = work * per_work_worker_s
     fluid_s = []
     for demand, capacity in zip(facts.jobs.demand.T, _capacity(facts.scenario.cluster, weight), strict=True):
         asks = demand > 0
         if 0 < capacity < np.inf and asks.any():
             fluid_s.append(np.multiply(worker_s, demand / capacity, out=np.zeros(len(asks)), where=asks))
-    return Needs(facts.truth.work * per_work_s, np.array(fluid_s).reshape(len(fluid_s), len(worker_s)))
+    return Needs(work * per_work_s, np.array(fluid_s).reshape(len(fluid_s), len(worker_s)))
+
+
+def certain_part(facts: RunFacts, alone_s: Floats) -> Floats:
+    """Return the part of the work of jobs that counts: not what they do in two steps of the clock at their fastest.
+
+    ``alone_s`` is the least run time of all the work.
+    """
+    left_s = np.maximum(alone_s - 2 * np.spacing(facts.log.end_s), 0.0)
+    counts = np.isfinite(alone_s) & (alone_s > 0)
+    return np.asarray(np.divide(left_s, alone_s, out=np.ones(len(alone_s)), where=counts))
 
 
 def machines_at_hand(cluster: Cluster) -> Ints:
@@ -128,7 +142,8 @@ def _least_per_work(facts: RunFacts, weight: Floats) -> tuple[Floats, Floats]:
 def _by_table(speed: Tabled, weight: Floats, at_hand: Ints) -> tuple[Floats, Floats]:
     """Return the same from a table, over all widths and machine types; jobs alike are looked up once."""
     sizes, size = np.unique(speed.per_worker, return_inverse=True)
-    _, first, kind = np.unique(speed.profile * len(sizes) + size, return_index=True, return_inverse=True)
+    alike = (speed.profile * len(sizes) + size) * (speed.largest.max(initial=0) + 1) + speed.largest
+    _, first, kind = np.unique(alike, return_index=True, return_inverse=True)
     widths = np.arange(1, int(speed.limits()[1][first].max(initial=1)) + 1)
     rows, workers = np.repeat(first, len(widths)), np.tile(widths, len(first))
     time_s, worker_s = np.full(len(first), np.inf), np.full(len(first), np.inf)

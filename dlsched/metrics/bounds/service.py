@@ -22,7 +22,11 @@ ROUNDING = 1e-9
 
 
 def service_bounds(facts: RunFacts) -> dict[str, float | None]:
-    """Return the bounds by metric key, seconds and utility; None if the number they bound is undefined."""
+    """Return the bounds by metric key, seconds and utility; None if the number they bound is undefined, or nothing can
+    be proven: of the speed model of a plug-in no law is known.
+    """
+    if not facts.scenario.speed.is_ours:
+        return dict.fromkeys(("jct_mean_bound", "tardiness_total_bound", "utility_total_bound"))
     needs = needs_of(facts)
     return {
         "jct_mean_bound": jct_mean_bound(facts, needs),
@@ -55,7 +59,8 @@ def tardiness_total_bound(facts: RunFacts, needs: Needs) -> float | None:
     alone_s, fluid_s = needs.alone_s[ended], needs.fluid_s[:, ended]
     due_s = np.where(np.isnan(due_s), np.inf, due_s)
     alone = _late_s(submit_s + alone_s, due_s, start_s)
-    together = _late_s(earliest_ends(submit_s, alone_s, fluid_s), np.sort(due_s), start_s)
+    last_s = np.sort(due_s) + instant_s(facts.log.end_s)  # what ends by then may count as in time
+    together = np.maximum(earliest_ends(submit_s, alone_s, fluid_s) - last_s, 0.0)
     return float(max(alone.sum(), together.sum()))
 
 

@@ -179,9 +179,24 @@ def common_jobs(tables: Mapping[str, pd.DataFrame]) -> tuple[int, dict[str, Metr
     ``tables`` are jobs tables by run. Only metrics that are sums or means over jobs are given; machine cost is not,
     a machine is not up for some of the jobs only.
     """
-    done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in tables.values()]
-    common = set.intersection(*done) if done else set()
-    return len(common), {name: _metrics_of(table[table["job_id"].isin(common)]) for name, table in tables.items()}
+    in_all = _completed_in_all([*tables.values()])
+    metrics = {name: _metrics_of(table[mask]) for (name, table), mask in zip(tables.items(), in_all, strict=True)}
+    return (int(in_all[0].sum()) if in_all else 0), metrics
+
+
+def count_common_jobs(tables: Mapping[str, pd.DataFrame]) -> int:
+    """Return how many jobs all runs completed; ``tables`` are jobs tables by run."""
+    return int(_completed_in_all([*tables.values()])[0].sum()) if tables else 0
+
+
+def _completed_in_all(tables: Sequence[pd.DataFrame]) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
+    """Return for each table which of its jobs all tables have completed."""
+    done = [(table["status"] == "completed").to_numpy(bool) for table in tables]
+    names = [table["job_id"] for table in tables]
+    if all(own.equals(names[0]) for own in names[1:]):  # as runs of one scenario have them
+        return [np.logical_and.reduce(done)] * len(tables)
+    of_all = set.intersection(*(set(own[mask]) for own, mask in zip(names, done, strict=True)))
+    return [np.array([name in of_all for name in own], dtype=bool) for own in names]
 
 
 def check_same_workload(runs: Sequence[tuple[str, str, int]], common: int | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dlsched.domain.plan import WaitReason
-from dlsched.domain.workload import Ints
+from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.baselines.orders import Order, sorted_rows
 from dlsched.policies.baselines.state_adapter import StateAdapter
 from dlsched.policies.baselines.totals import Totals
@@ -16,7 +16,7 @@ from dlsched.policies.shared.first_fit import first_fit
 
 Left = tuple[Ints, Ints]
 Discipline = Callable[[StateAdapter, Ints, Order, Totals], Left]
-SHARE_STEPS = 2.0**40
+_PART_BITS, _SHARE_BITS = 60, 40
 
 
 def split(adapter: StateAdapter, rows: Ints, order: Order) -> tuple[Ints, Ints]:
@@ -40,7 +40,13 @@ def with_skip(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -
     waiting, _ = split(adapter, rows, order)
     first_fit(waiting, adapter.facts.kind_of(waiting), adapter.start)
     left = adapter.waiting(waiting)
-    return left, adapter.reasons(left)
+    return left, adapter.reasons_in_order(left)
+
+
+def start_nothing(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
+    """Start nothing; say why each job waits."""
+    waiting, _ = split(adapter, rows, order)
+    return waiting, adapter.reasons_in_order(waiting)
 
 
 def preemptive(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
@@ -73,19 +79,18 @@ def _kinds_but_stopped(adapter: StateAdapter, rows: Ints) -> Ints:
 def fair_shares(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the next job of the user with the lowest dominant share, past those that do not fit (DRF).
 
-    A dominant share is the largest part of any resource that all jobs of the user hold together; what is not there
-    or not a limit does not count. Shares are compared in steps of 2**-40, because sums differ in their last bits.
+    A dominant share is the largest part of any resource that all jobs of the user hold together:
+    :func:`share_parts`.
     """
     waiting, running = split(adapter, rows, order)
     facts = adapter.facts
     capacity = totals.capacity(facts.queue(int(rows[0])))
-    counts = np.isfinite(capacity) & (capacity > 0)
-    part = facts.need[:, counts] / capacity[counts]
-    held = np.zeros((facts.num_users, part.shape[1]))
+    part = share_parts(facts.need, capacity)
+    held = np.zeros((facts.num_users, part.shape[1]), dtype=np.int64)
     np.add.at(held, facts.user_of(running), part[facts.kind_of(running)])
 
     def share_of(user: int) -> int:
-        return round(float(held[user].max(initial=0.0)) * SHARE_STEPS)
+        return share_steps(int(held[user].max()))
 
     def take(row: int) -> bool:
         started = adapter.start(row)
@@ -96,3 +101,21 @@ def fair_shares(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals)
     walk_fairly(waiting, facts.user_of(waiting), facts.kind_of(waiting), share_of, take)
     left = adapter.waiting(waiting)
     return left, adapter.reasons(left)
+
+
+def share_parts(need: Floats, capacity: Floats) -> Ints:
+    """Return what jobs hold as parts of a capacity, whole numbers of 2**-60, so that sums do not depend on their order.
+
+    What is not there or not a limit does not count: its part is 0. ``need`` (kinds, resources), ``capacity``
+    (resources,).
+    """
+    counts = np.isfinite(capacity) & (capacity > 0)
+    part = np.zeros(need.shape)
+    part[:, counts] = np.minimum(1.0, need[:, counts] / capacity[counts])
+    return np.rint(part * 2.0**_PART_BITS).astype(np.int64)
+
+
+def share_steps(part: int) -> int:
+    """Return a sum of parts in steps of 2**-40, in which shares are compared: each part was rounded."""
+    dropped = _PART_BITS - _SHARE_BITS
+    return (part + (1 << (dropped - 1))) >> dropped

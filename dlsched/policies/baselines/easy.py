@@ -26,7 +26,7 @@ def easy_backfill(adapter: StateAdapter, rows: Ints, order: Order, totals: Total
         running = np.concatenate([running, np.array(started, dtype=np.int64)])
         backfill(adapter, behind, Shadow(adapter, int(left[0]), running))
         left = adapter.waiting(left)
-    return left, adapter.reasons(left)
+    return left, adapter.reasons_in_order(left)
 
 
 def fitting(adapter: StateAdapter, rows: Ints) -> Ints:
@@ -94,10 +94,10 @@ def believed_ends_s(adapter: StateAdapter, rows: Ints) -> Floats:
     speeds, shares = adapter.speeds(), [adapter.shares(row) for row in rows.tolist()]
     slowest = np.array([min(speeds[share.node] for share in held) for held in shares])
     apart = np.array([len(held) > 1 for held in shares], dtype=bool)
-    return _ends_s(adapter.state, rows, slowest, _spread_s(adapter.state, rows, apart))
+    return _ends_s(adapter.state, rows, slowest, spread_s(adapter.state, rows, apart))
 
 
-def _spread_s(state: State, rows: Ints, apart: NDArray[np.bool_]) -> Floats | float:
+def spread_s(state: State, rows: Ints, apart: NDArray[np.bool_]) -> Floats | float:
     """Return the seconds that the steps left take longer where a gang is apart, on nodes of speed 1."""
     if not state.updates or state.jobs.spread_s is None:
         return 0.0

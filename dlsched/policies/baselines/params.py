@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -19,6 +19,16 @@ class ListParams(FrozenModel):
         max_length=80,
         description="Machine type to rent; empty = the cheapest per GPU that fits the largest job so far. No effect "
         "on owned nodes.",
+    )
+
+
+class BackfillParams(ListParams):
+    """Parameters of EASY and conservative backfill."""
+
+    events: Literal["batch", "single"] = Field(
+        "batch",
+        description="batch: all ends and arrivals of an instant, then one pass over the queue. single: arrivals, then "
+        "ends, with a pass after each; after an arrival only if that job fits what is free.",
     )
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from dlsched.domain.cluster import vm_capacity
 from dlsched.domain.plan import Allocation, Plan, WaitReason, run_on
-from dlsched.domain.policy import ListRule, ReviewRule
+from dlsched.domain.policy import EventKind, ListRule, ReviewRule
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
-from dlsched.policies.baselines.disciplines import Discipline
+from dlsched.policies.baselines.disciplines import Discipline, start_nothing
 from dlsched.policies.baselines.orders import Order
 from dlsched.policies.baselines.state_adapter import StateAdapter
 from dlsched.policies.baselines.totals import Totals
@@ -37,6 +37,8 @@ class ListPolicy:
         Times to decide at besides the events.
     vm_type
         VM type for rented slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
+    one_by_one
+        Decide after each single event of an instant, after an arrival only if that job fits what is free.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class ListPolicy:
         kernel_rule: ListRule | None,
         alarm: Alarm | None = None,
         vm_type: str | None = None,
+        *,
+        one_by_one: bool = False,
     ) -> None:
-        self.review = ReviewRule()
+        self.review = ReviewRule(one_by_one=one_by_one)
         self.kernel_rule = kernel_rule
         self._order, self._discipline, self._alarm, self._vm_type = order, discipline, alarm, vm_type
         self._facts = JobFacts()
@@ -62,7 +66,8 @@ class ListPolicy:
         adapter = self._adapter(state)
         totals = Totals(state, self._facts, self._slot_capacity(state))
         queues = self._facts.queues(state.active)
-        left = [self._discipline(adapter, rows, self._order, totals) for rows in queues.values()]
+        discipline = start_nothing if self._came_in_vain(adapter) else self._discipline
+        left = [discipline(adapter, rows, self._order, totals) for rows in queues.values()]
         running = adapter.running(state.active)
         vms = self._vm_changes(adapter, running)
         return Plan(
@@ -71,6 +76,14 @@ class ListPolicy:
             wake_at_s=self._wake_at_s(state, running, vms),
             reasons=self._reasons(adapter, left),
         )
+
+    def _came_in_vain(self, adapter: StateAdapter) -> bool:
+        """Whether the policy is asked only because of one arrival, and that job does not fit what is free."""
+        state = adapter.state
+        if not self.review.one_by_one or state.cause != EventKind.ARRIVAL:
+            return False
+        newest = len(state.jobs) - 1
+        return not adapter.placer.fits(newest, self._facts.kind(newest).workers)
 
     def _wake_at_s(self, state: State, running: Ints, vms: dict[int, str | None]) -> float | None:
         """Return when to look again; at once where a slot empties, because another VM type may suit a waiting job."""

@@ -8,9 +8,10 @@ from dlsched.domain.policy import ListRule, Need, PolicySpec
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.baselines import orders
+from dlsched.policies.baselines.conservative import conservative
 from dlsched.policies.baselines.disciplines import fair_shares, head_of_line, preemptive, with_skip
 from dlsched.policies.baselines.easy import easy_backfill
-from dlsched.policies.baselines.params import DlasParams, LasParams, ListParams
+from dlsched.policies.baselines.params import BackfillParams, DlasParams, LasParams, ListParams
 from dlsched.policies.baselines.policy import ListPolicy
 
 FAMILY = "everyday"
@@ -67,13 +68,21 @@ def _priority(params: ListParams) -> ListPolicy:
     return ListPolicy(orders.by_priority, head_of_line, rule, vm_type=params.vm_type)
 
 
-def _easy(params: ListParams) -> ListPolicy:
-    rule = ListRule("submit", blocking=True, backfill=True)
-    return ListPolicy(orders.by_submission, easy_backfill, rule, vm_type=params.vm_type)
+def _easy(params: BackfillParams) -> ListPolicy:
+    one_by_one = params.events == "single"
+    rule = ListRule("submit", blocking=True, backfill="easy", one_by_one=one_by_one)
+    return ListPolicy(orders.by_submission, easy_backfill, rule, vm_type=params.vm_type, one_by_one=one_by_one)
+
+
+def _conservative(params: BackfillParams) -> ListPolicy:
+    one_by_one = params.events == "single"
+    rule = ListRule("submit", blocking=True, backfill="conservative", one_by_one=one_by_one)
+    return ListPolicy(orders.by_submission, conservative, rule, vm_type=params.vm_type, one_by_one=one_by_one)
 
 
 def _drf(params: ListParams) -> ListPolicy:
-    return ListPolicy(orders.by_submission, fair_shares, None, vm_type=params.vm_type)
+    rule = ListRule("submit", blocking=False, fair=True)
+    return ListPolicy(orders.by_submission, fair_shares, rule, vm_type=params.vm_type)
 
 
 BASELINES: tuple[PolicySpec, ...] = (
@@ -91,10 +100,22 @@ BASELINES: tuple[PolicySpec, ...] = (
         FAMILY,
         "Reserves a start for the first waiting job; later jobs go ahead only if they do not delay it.",
         _easy,
-        ListParams,
+        BackfillParams,
         knows=RUN_TIMES,
         uses_run_times=True,
         paper="Lifka, The ANL/IBM SP scheduling system, JSSPP 1995",
+    ),
+    PolicySpec(
+        "conservative",
+        "Conservative backfill",
+        FAMILY,
+        "Reserves a start for every waiting job; a later job goes ahead only if it delays none of them.",
+        _conservative,
+        BackfillParams,
+        frozenset({Need.FIXED_NODES}),
+        knows=RUN_TIMES,
+        uses_run_times=True,
+        paper="Mu'alem, Feitelson, Utilization, predictability, workloads, and user runtime estimates, IEEE TPDS 2001",
     ),
     PolicySpec(
         "sjf",

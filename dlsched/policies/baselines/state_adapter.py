@@ -11,6 +11,8 @@ from dlsched.policies.shared.facts import JobFacts, JobKind
 from dlsched.policies.shared.slots import OpeningPlacer
 
 ROOM_TOLERANCE = 1e-9
+NUM_TOLD = 32
+"""Of a long queue, so many jobs are told what keeps them; the others wait behind them (decision 044)."""
 
 
 class StateAdapter:
@@ -39,6 +41,12 @@ class StateAdapter:
         self.started[row] = shares
         self._runs[row] = True
         return True
+
+    def take(self, row: int, shares: tuple[Share, ...]) -> None:
+        """Give a row exactly these shares, which are free."""
+        self.placer.take(row, shares)
+        self.started[row] = shares
+        self._runs[row] = True
 
     def undo(self, row: int) -> None:
         """Take back a start made in this decision."""
@@ -100,6 +108,12 @@ class StateAdapter:
             speeds = speeds.copy()
             speeds[list(self.opened)] = [speed_of[name] for name in self.opened.values()]
         return speeds
+
+    def reasons_in_order(self, rows: Ints) -> Ints:
+        """Return why rows wait, in order of the queue: the first :data:`NUM_TOLD` as judged, the others BEHIND."""
+        codes = np.full(len(rows), int(WaitReason.BEHIND))
+        codes[:NUM_TOLD] = self.reasons(rows[:NUM_TOLD])
+        return codes
 
     def reasons(self, rows: Ints) -> Ints:
         """Return why rows wait, judged by what is free after the decision.

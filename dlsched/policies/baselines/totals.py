@@ -23,9 +23,10 @@ class Claim(NamedTuple):
 
 
 class Totals:
-    """Capacity of the nodes that are up, summed over nodes that every job treats alike: same partitions and GPU type.
+    """Capacity of the nodes that are up, summed over nodes that every job treats alike.
 
-    Plain lists, because a decision may ask for thousands of rows. Nothing is added up before it is asked for.
+    These are of the same partitions, GPU type and features. Plain lists, because a decision may ask for thousands of
+    rows. Nothing is added up before it is asked for.
 
     Parameters
     ----------

@@ -19,7 +19,10 @@ ROOM = 1e-9
 def one_worker_a_node(state: State, rows: Ints) -> bool:
     """Whether all nodes are alike and each holds one worker, and no more, of any of these rows."""
     nodes = state.nodes
-    if not len(nodes.vm) or (nodes.vm < 0).any() or len(set(nodes.vm.tolist())) > 1 or any(nodes.partition):
+    if not len(nodes.vm) or (nodes.vm < 0).any() or len(set(nodes.vm.tolist())) > 1:
+        return False
+    wanted = state.jobs.features
+    if any(nodes.partition) or (any(nodes.features) and wanted is not None and any(wanted[rows])):
         return False
     capacity = nodes.capacity[nodes.up][0] if nodes.up.any() else np.zeros(nodes.capacity.shape[1])
     return holds_one_worker(nodes.vm_types[int(nodes.vm[0])], capacity, state.jobs, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlsched.domain.cluster import VmType
 from dlsched.domain.plan import Allocation, Share, Step, WaitReason
@@ -69,7 +70,8 @@ class RateTable:
 class StateAdapter:
     """One decision: the ``instance``, the ``rows`` behind its jobs and the ``slots`` behind its nodes.
 
-    ``held`` is the schedule in force. Only nodes that are up are there.
+    ``held`` is the schedule in force; ``spread`` (jobs,) marks jobs on several nodes, of which it knows the first. Only
+    nodes that are up are there.
     """
 
     state: State
@@ -77,6 +79,7 @@ class StateAdapter:
     rows: Ints
     slots: Ints
     held: Schedule
+    spread: NDArray[np.bool_]
 
     @classmethod
     def of(cls, state: State, table: RateTable, period_s: float, *, free: bool) -> StateAdapter:
@@ -87,7 +90,7 @@ class StateAdapter:
         times = np.divide(remaining, rate, out=np.full(rate.shape, np.inf), where=rate > 0)
         slots = np.flatnonzero(state.nodes.up)
         now_vm = state.nodes.vm[slots]
-        held = _held(state, rows, slots, now_vm)
+        held, spread = _held(state, rows, slots, now_vm)
         times = np.maximum(times, LEAST_S) + _restarts_s(state, rows, held, table, times.shape)
         instance = Instance(
             times=times,
@@ -100,16 +103,24 @@ class StateAdapter:
             running=held.node >= 0,
             period=period_s,
         )
-        return cls(state, instance, rows, slots, held)
+        return cls(state, instance, rows, slots, held, spread)
 
     def allocations(self, schedule: Schedule) -> dict[int, Allocation]:
-        """Return what every row shall hold; rows that wait and go on waiting are left out."""
-        demand = self.state.jobs.demand
+        """Return what the rows on every slot where something changes shall hold; rows that go on waiting are left out.
+
+        To name all rows of such a slot lets the engine rename it; the others stay as they are, whatever is renamed.
+        """
+        demand, held = self.state.jobs.demand, self.held
         found: dict[int, Allocation] = {}
-        columns = zip(
-            self.rows.tolist(), schedule.node.tolist(), schedule.gpus.tolist(), self.held.node.tolist(), strict=True
-        )
-        for row, node, gpus, held_node in columns:
+        moves = (schedule.node != held.node) | ((schedule.gpus != held.gpus) & (schedule.node >= 0)) | self.spread
+        touched = schedule.vm != held.vm
+        for node in (schedule.node, held.node):
+            touched[node[moves & (node >= 0)]] = True
+        runs = schedule.node >= 0
+        moves[runs] |= touched[schedule.node[runs]]
+        named = np.flatnonzero(moves)
+        columns = (column[named].tolist() for column in (self.rows, schedule.node, schedule.gpus, held.node))
+        for row, node, gpus, held_node in zip(*columns, strict=True):
             if node >= 0:
                 workers = gpus // int(demand[row, GPU])
                 found[row] = (Step(workers, (Share(int(self.slots[node]), workers),)),)
@@ -137,8 +148,9 @@ class StateAdapter:
         return self.rows[waits], codes[waits]
 
 
-def _held(state: State, rows: Ints, slots: Ints, now_vm: Ints) -> Schedule:
-    """Return the schedule in force; a job that somebody else spread over nodes counts with its first."""
+def _held(state: State, rows: Ints, slots: Ints, now_vm: Ints) -> tuple[Schedule, NDArray[np.bool_]]:
+    """Return the schedule in force, and which jobs another policy spread over nodes: these count with their first."""
+    spread = np.zeros(len(rows), dtype=bool)
     node = np.full(len(rows), -1, dtype=np.int64)
     gpus = np.zeros(len(rows), dtype=np.int64)
     demand = state.jobs.demand
@@ -148,7 +160,8 @@ def _held(state: State, rows: Ints, slots: Ints, now_vm: Ints) -> Schedule:
         if shares:
             node[number] = place[shares[0].node]
             gpus[number] = sum(share.workers for share in shares) * int(demand[row, GPU])
-    return Schedule(node, gpus, now_vm.astype(np.int64))
+            spread[number] = len(shares) > 1
+    return Schedule(node, gpus, now_vm.astype(np.int64)), spread
 
 
 def _restarts_s(state: State, rows: Ints, held: Schedule, table: RateTable, shape: tuple[int, ...]) -> Floats:

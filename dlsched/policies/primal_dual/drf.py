@@ -34,7 +34,7 @@ def fill(capacity: Floats, jobs: Sequence[Job], most_workers: Sequence[int]) -> 
 
     A dominant share is the largest part of a resource of all machines together that the job holds. Ties go by order.
     """
-    total = capacity.sum(axis=0)
+    total = capacity.sum(axis=0).tolist()
     machines = RoundRobin(capacity)
     gangs = [Gang(job, machines) for job in jobs]
     waiting = [(0.0, row, 1) for row, most in enumerate(most_workers) if most > 0]
@@ -46,7 +46,9 @@ def fill(capacity: Floats, jobs: Sequence[Job], most_workers: Sequence[int]) -> 
     return [gang.booking for gang in gangs]
 
 
-def dominant_share(job: Job, workers: int, total: Floats) -> float:
+def dominant_share(job: Job, workers: int, total: Sequence[float]) -> float:
     """Return the largest part of a resource, of ``total`` (R,), that these workers and their servers hold."""
-    held = workers * job.worker_demand + job.servers_for(workers) * job.server_demand
-    return float(np.divide(held, total, out=np.zeros_like(held), where=total > 0).max(initial=0.0))
+    servers = job.servers_for(workers)
+    columns = zip(job.worker_demand.tolist(), job.server_demand.tolist(), total, strict=True)
+    parts = [(workers * worker + servers * server) / amount for worker, server, amount in columns if amount > 0]
+    return max(parts, default=0.0)

@@ -137,6 +137,8 @@ def _note(judged: Sequence[Judged], rejected: int) -> str:
 
 
 MOST_SLOTS_ASLEEP = 100_000
+MOST_REMEMBERED = 16
+"""Answers of a rule that are kept: a group of jobs has one for each slot, and most slots are like the one before."""
 SlotRule = Callable[[State, SlotState, Floats], Sequence[Booking | None]]
 """From the state, the slot and the capacity of all machines the jobs may use, up or not, to the bookings."""
 
@@ -163,7 +165,8 @@ class SlotPolicy:
         adapter = StateAdapter(state, self._facts, 1)
         if adapter.first:
             return Plan(wake_at_s=adapter.next_border_s)
-        bookings = self._bookings(state, adapter)
+        jobs = dict(zip(state.active.tolist(), adapter.jobs(state.active.tolist()), strict=True))
+        bookings = self._bookings(state, adapter, jobs)
         changes: dict[int, Allocation] = {}
         for row, booking in bookings.items():
             shares = () if booking is None else shares_of(booking)
@@ -173,15 +176,14 @@ class SlotPolicy:
         if changes:
             wake_s = adapter.next_border_s
         elif any(bookings.values()):
-            wake_s = adapter.time_s(_unchanged_slots(adapter, bookings))
+            wake_s = adapter.time_s(_unchanged_slots(adapter, jobs, bookings))
         idle = np.array([row for row, booking in bookings.items() if booking is None], dtype=np.int64)
         runs = np.array([row for row, booking in bookings.items() if booking is not None], dtype=np.int64)
         reasons = self._wait_reasons.of(idle, np.full(len(idle), int(WaitReason.NO_ROOM)), runs)
         return Plan(changes, wake_at_s=wake_s, reasons=reasons)
 
-    def _bookings(self, state: State, adapter: StateAdapter) -> dict[int, Booking | None]:
-        rows = state.active.tolist()
-        jobs = dict(zip(rows, adapter.jobs(rows), strict=True))
+    def _bookings(self, state: State, adapter: StateAdapter, jobs: Mapping[int, Job]) -> dict[int, Booking | None]:
+        rows = list(jobs)
         held = {row: booking_of(state.held(row)) for row in rows}
         free = adapter.capacity.copy()
         for row in rows:
@@ -218,17 +220,18 @@ def _numbered(booking: Booking | None, renumber: Callable[[Ints, Ints], Ints], t
     return None if booking is None else replace(booking, machine=renumber(there, booking.machine))
 
 
-def _unchanged_slots(adapter: StateAdapter, bookings: Mapping[int, Booking | None]) -> int:
+def _unchanged_slots(
+    adapter: StateAdapter, jobs: Mapping[int, StateJob], bookings: Mapping[int, Booking | None]
+) -> int:
     """Return after how many slots, at least 1, a rule might answer otherwise when only time passes.
 
     The rules look at machines, at the jobs and what they have, and at the workers that would finish a job in a slot, as
     far as its batch goes. The last changes only when little is left of a job, soonest on the fastest machines.
     """
-    runs = [row for row, booking in bookings.items() if booking is not None]
     fewest = MOST_SLOTS_ASLEEP
-    for row, job in zip(runs, adapter.jobs(runs), strict=True):
-        booking = bookings[row]
+    for row, booking in bookings.items():
         if booking is not None:
+            job = jobs[row]
             enough = job.batch / max(job.near, job.far)  # samples left from which on fewer workers would do
             at_most = job.samples(booking) * adapter.fastest_over_slowest(row)
             fewest = min(fewest, math.floor((job.work - enough) / at_most) - 1)
@@ -265,9 +268,12 @@ def fifo_policy(params: NoParams) -> SlotPolicy:
 
     def rule(state: State, slot: SlotState, empty: Floats) -> Sequence[Booking | None]:
         asked = state.requested(np.array(slot.rows, dtype=np.int64)).tolist()
-        pairs = zip(slot.jobs, asked, strict=True)
-        return fifo.slot_plan(slot, [_fitting(job, count, empty) for job, count in pairs])
+        for row, job, count in zip(slot.rows, slot.jobs, asked, strict=True):
+            if row not in fitting or not np.array_equal(fitting[row][0], empty):
+                fitting[row] = empty, _fitting(job, count, empty)
+        return fifo.slot_plan(slot, [fitting[row][1] for row in slot.rows])
 
+    fitting: dict[int, tuple[Floats, int]] = {}  # by row: for which machines it was counted, and how many they hold
     return SlotPolicy(rule)
 
 
@@ -277,8 +283,19 @@ def _fitting(job: Job, count: int, capacity: Floats) -> int:
 
 
 def drf_policy(params: NoParams) -> SlotPolicy:
-    """Return DRF by slots."""
-    return SlotPolicy(lambda _, slot, __: drf.slot_plan(slot))
+    """Return DRF by slots; what it hands out depends on the room, the jobs and how many workers are of use to each."""
+    last: dict[bytes, list[Booking | None]] = {}
+
+    def rule(state: State, slot: SlotState, empty: Floats) -> Sequence[Booking | None]:
+        facts = slot.capacity.tobytes() + np.array([slot.rows, slot.useful_workers()]).tobytes()
+        if facts not in last:
+            found = drf.slot_plan(slot)
+            if len(last) == MOST_REMEMBERED:
+                last.clear()
+            last[facts] = found
+        return last[facts]
+
+    return SlotPolicy(rule)
 
 
 def dorm_policy(params: DormParams) -> SlotPolicy:

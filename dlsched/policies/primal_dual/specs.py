@@ -7,9 +7,10 @@ from typing import Any
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.primal_dual.params import DormParams, OasisParams, PdOrsParams
-from dlsched.policies.primal_dual.policy import dorm_policy, drf_policy, fifo_policy, oasis_policy, pd_ors
+from dlsched.policies.shared.built_later import BuiltLater
 
 FAMILY = "PD-ORS"
+CODE = "dlsched.policies.primal_dual.policy"
 PAPER = "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021"
 SLOTTED = frozenset({Need.SERVERS, Need.FIXED_NODES, Need.OWN_STEPS})
 PRICED = SLOTTED | {Need.UTILITY, Need.SHORT_RESTARTS}
@@ -28,7 +29,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         FAMILY,
         "Decides on arrival whether a job is worth its price and books machines slot by slot, with workers and "
         "servers on the same machine where that pays off.",
-        pd_ors,
+        BuiltLater(CODE, "pd_ors"),
         PdOrsParams,
         PRICED,
         knows="training-step times, samples and utility functions",
@@ -42,7 +43,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "OASiS",
         FAMILY,
         "As PD-ORS, but half of the machines run workers and the other half servers.",
-        oasis_policy,
+        BuiltLater(CODE, "oasis_policy"),
         OasisParams,
         PRICED,
         knows="training-step times, samples and utility functions",
@@ -56,7 +57,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         FAMILY,
         "In every slot, assigns workers to use as much of the machines as possible, within limits on fairness and "
         "changes.",
-        dorm_policy,
+        BuiltLater(CODE, "dorm_policy"),
         DormParams,
         SLOTTED,
         knows="training-step times and samples",
@@ -70,7 +71,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         FAMILY,
         "First come, first served by slot, each job with the workers it requests; no job starts before the one ahead "
         "of it.",
-        fifo_policy,
+        BuiltLater(CODE, "fifo_policy"),
         needs=SLOTTED,
         group="admission",
     ),
@@ -79,7 +80,7 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "DRF by slots",
         FAMILY,
         "In every slot, gives one worker at a time to the job with the lowest dominant share.",
-        drf_policy,
+        BuiltLater(CODE, "drf_policy"),
         needs=SLOTTED,
         knows="training-step times and samples",
         group="admission",

@@ -41,6 +41,7 @@ class StateAdapter:
     def __init__(self, state: State, facts: JobFacts, slots: int) -> None:
         self.state, self.slots = state, slots
         self._facts = facts
+        self._speeds_of: dict[int, Floats] = {}
         position = state.now_s / state.slot_s
         self._origin = math.floor(position + AT_BORDER)
         self.first = 0 if position - self._origin <= AT_BORDER else 1
@@ -58,16 +59,22 @@ class StateAdapter:
 
     def jobs(self, rows: Iterable[int]) -> list[StateJob]:
         """Return the jobs of rows with the work they have left."""
-        rows = list(rows)
-        left = self.state.remaining(np.array(rows, dtype=np.int64))
-        return [self._job(row, float(work)) for row, work in zip(rows, left, strict=True)]
+        every = np.array(list(rows), dtype=np.int64)
+        ends_s = np.array([self.time_s(slot + 1) for slot in range(self.slots)])
+        worths = self.state.utility(np.repeat(every, self.slots), np.tile(ends_s, len(every)))
+        columns = (
+            every.tolist(),
+            self.state.remaining(every).tolist(),
+            self.state.width_limits(every)[1].tolist(),
+            np.nan_to_num(worths).reshape(len(every), self.slots),
+        )
+        return [self._job(*facts) for facts in zip(*columns, strict=True)]
 
-    def _job(self, row: int, work: float) -> StateJob:
+    def _job(self, row: int, work: float, widest: int, worths: Floats) -> StateJob:
         jobs, slot_s = self.state.jobs, self.state.slot_s
         near_s = 0.0 if jobs.step_s is None else float(jobs.step_s[row])
         apart_s = 0.0 if jobs.spread_s is None else float(jobs.spread_s[row])
         speed = float(self._speeds(row).min())
-        ends_s = np.array([self.time_s(slot + 1) for slot in range(self.slots)])
         arrived = math.floor(jobs.submit_s[row] / slot_s + AT_BORDER) - self._origin
         return StateJob(
             name=str(jobs.job_id[row]),
@@ -76,18 +83,21 @@ class StateAdapter:
             work=work,
             near=near_s / slot_s / speed,
             far=(near_s + apart_s) / slot_s / speed,
-            batch=most_workers(jobs, row, int(self.state.width_limits(np.array([row]))[1][0])),
+            batch=most_workers(jobs, row, widest),
             ratio=workers_per_server(jobs, row),
             worker_demand=jobs.demand[row],
             server_demand=jobs.server_demand[row],
             utility=(0.0, 0.0, 0.0),
-            worths=np.nan_to_num(self.state.utility(np.full(self.slots, row), ends_s)),
+            worths=worths,
         )
 
     def _speeds(self, row: int) -> Floats:
         """Return the speeds of the machines the row may use; it may be on any of them."""
-        usable = self.allowed(row)
-        return self.state.nodes.speed[usable] if usable.any() else np.ones(1)
+        kind = self._facts.number_of(row)
+        if kind not in self._speeds_of:
+            usable = self.allowed(row)
+            self._speeds_of[kind] = self.state.nodes.speed[usable] if usable.any() else np.ones(1)
+        return self._speeds_of[kind]
 
     def fastest_over_slowest(self, row: int) -> float:
         """Return how much faster than booked a row may be, as the slowest machine sets the pace of bookings."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dlsched.domain.policy import PolicySpec
 from dlsched.policies.rolling_horizon.params import GreedyParams, OptimalParams
-from dlsched.policies.rolling_horizon.policy import greedy_policy, optimal_policy
+from dlsched.policies.shared.built_later import BuiltLater
 from dlsched.policies.shared.remarks import where_widths_are_fixed
 
 FAMILY = "ModelArts"
+CODE = "dlsched.policies.rolling_horizon.policy"
 PAPER = "Hu et al., An optimal resource allocator of elastic training for deep learning jobs on cloud, 2021"
 
 
@@ -20,7 +21,7 @@ MODELARTS: tuple[PolicySpec, ...] = (
         FAMILY,
         "Every few minutes, plans the GPU counts of all jobs several steps ahead for the most progress and carries "
         "out the first step; in between, jobs start in order of submission.",
-        optimal_policy,
+        BuiltLater(CODE, "optimal_policy"),
         OptimalParams,
         knows="run-time estimates and speed-up",
         paper=PAPER,
@@ -35,7 +36,7 @@ MODELARTS: tuple[PolicySpec, ...] = (
         FAMILY,
         "Keeps every node busy: the first job in the queue gets all it can use, otherwise the youngest job grows; "
         "while jobs wait, the oldest job is halved every few minutes.",
-        greedy_policy,
+        BuiltLater(CODE, "greedy_policy"),
         GreedyParams,
         knows="time run so far and the GPU counts at which each job runs faster",
         paper=PAPER,

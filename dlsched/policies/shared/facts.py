@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from dlsched.domain.state import Nodes, State
 from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload, gpu_type_names, partition_names
-from dlsched.placement.eligibility import in_partition
+from dlsched.placement.eligibility import having, in_partition
 from dlsched.policies.shared.queues import queues, usable
 
 
 class JobKind(NamedTuple):
-    """Jobs of one kind fit or do not fit together: equal width, demands, partition and GPU types.
+    """Jobs of one kind fit or do not fit together: equal width, demands, partition, GPU types and features.
 
     ``demand`` is what one worker holds, ``servers`` those that go with the width, ``server_demand`` what one holds.
     ``partition`` holds the names "a|b" that some node has, "" = it runs on nodes without a partition.
@@ -26,6 +26,7 @@ class JobKind(NamedTuple):
     gpu_types: str
     servers: int = 0
     server_demand: tuple[float, ...] = ()
+    features: str = ""
 
     @property
     def need(self) -> Floats:
@@ -52,6 +53,8 @@ class JobKind(NamedTuple):
         types = self.gpu_type_names()
         if types:
             mask &= np.isin(nodes.gpu_type.astype(str), sorted(types))
+        if self.features:
+            mask &= having(self.features, nodes.features)
         return mask
 
 
@@ -85,7 +88,7 @@ class JobFacts:
         partitions = self._partition_names(state.nodes)
         for row, width in zip(rows.tolist(), state.requested(rows).tolist(), strict=True):
             self._kind_of[row] = self._numbered(_kind(jobs, row, width, partitions))
-            self._user_of[row] = self._user_number.setdefault(_user(jobs, row), len(self._user_number))
+            self._user_of[row] = self._user_number.setdefault(user_of(jobs, row), len(self._user_number))
         self._seen = len(jobs)
         entries = {kind.partition for kind in self.kinds}
         if not entries <= self._queues.keys():
@@ -108,9 +111,10 @@ class JobFacts:
         return self._kind_of[rows]
 
     def class_of(self, nodes: Nodes) -> Ints:
-        """Return a number per node, equal for nodes of equal partition and GPU type; kept while these are."""
+        """Return a number per node, equal for nodes of equal partition, GPU type and features; kept while these are."""
         if self._classes is None or self._classes[0] is not nodes.partition or self._classes[1] is not nodes.gpu_type:
-            names = np.array([f"{p}\n{g}" for p, g in zip(nodes.partition, nodes.gpu_type, strict=True)])
+            told = zip(nodes.partition, nodes.gpu_type, nodes.features, strict=True)
+            names = np.array(["\n".join(one) for one in told])
             self._classes = nodes.partition, nodes.gpu_type, np.unique(names, return_inverse=True)[1]
         return self._classes[2]
 
@@ -162,7 +166,7 @@ class JobFacts:
         return {name: rows[of_kind[kinds] == name] for name in sorted(names)}
 
 
-def _user(jobs: Workload, row: int) -> tuple[str, str]:
+def user_of(jobs: Workload, row: int) -> tuple[str, str]:
     """Return the user; a job without one belongs to its group, which differs from a user of that name."""
     user = "" if jobs.user is None else str(jobs.user[row])
     return user, "" if user or jobs.group is None else str(jobs.group[row])
@@ -172,6 +176,8 @@ def _kind(jobs: Workload, row: int, width: int, partitions: frozenset[str]) -> J
     """Return the kind of a row; a partition that no node has counts as none: such a job runs in the open pools."""
     partition = "" if jobs.partition is None else str(jobs.partition[row])
     gpu_types = "" if jobs.gpu_types is None else str(jobs.gpu_types[row])
-    kind = JobKind(width, tuple(jobs.demand[row].tolist()), usable(partition, partitions), gpu_types)
+    features = "" if jobs.features is None else str(jobs.features[row])
+    demand = tuple(jobs.demand[row].tolist())
+    kind = JobKind(width, demand, usable(partition, partitions), gpu_types, features=features)
     servers = int(jobs.servers_for(row, width)) if jobs.servers is not None else 0
     return kind._replace(servers=servers, server_demand=tuple(jobs.server_demand[row].tolist())) if servers else kind

@@ -38,6 +38,11 @@ class OpeningPlacer:
         """What is free of the slots taken together, less what is blocked."""
         return self._inner.pool_free
 
+    @property
+    def is_pool(self) -> bool:
+        """Whether only the total counts."""
+        return self._inner.is_pool
+
     def fits(self, row: int, workers: int) -> bool:
         """Whether there is room, opening slots if need be."""
         return self._inner.fits(row, workers) or self.copy().place(row, workers) is not None

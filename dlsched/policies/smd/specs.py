@@ -9,11 +9,12 @@ import numpy as np
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.utility import utility_at
+from dlsched.policies.shared.built_later import BuiltLater
 from dlsched.policies.smd.params import RivalParams, SmdParams
-from dlsched.policies.smd.policy import esw, optimus_policy, smd
 from dlsched.speed import build_speed
 
 FAMILY = "SMD"
+CODE = "dlsched.policies.smd.policy"
 PAPER = "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
 NEEDS = frozenset({Need.SERVERS, Need.UTILITY, Need.POOL})
 NOTHING = 1e-9
@@ -52,7 +53,7 @@ SMD: tuple[PolicySpec, ...] = (
         FAMILY,
         "At each interval, finds the fastest mix of workers and servers for each job and admits the set of jobs worth "
         "most together.",
-        smd,
+        BuiltLater(CODE, "smd"),
         SmdParams,
         NEEDS,
         knows=KNOWS,
@@ -67,7 +68,7 @@ SMD: tuple[PolicySpec, ...] = (
         "ESW",
         FAMILY,
         "At each interval, gives each job as many servers as workers, up to its limit; admits in order of submission.",
-        esw,
+        BuiltLater(CODE, "esw"),
         RivalParams,
         NEEDS,
         knows=KNOWS,
@@ -82,7 +83,7 @@ SMD: tuple[PolicySpec, ...] = (
         FAMILY,
         "At each interval, adds workers or servers to each job as long as that saves time; admits in order of "
         "submission.",
-        optimus_policy,
+        BuiltLater(CODE, "optimus_policy"),
         RivalParams,
         NEEDS,
         knows=KNOWS,

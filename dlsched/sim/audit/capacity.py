@@ -12,7 +12,7 @@ from dlsched.domain.workload import RESOURCES, Floats, Ints
 from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 
-_SHARES_AT_ONCE = 500_000
+_SHARES_AT_ONCE = 100_000
 """A sweep takes about 300 bytes for each share: long runs are swept a few nodes at a time."""
 
 
@@ -79,7 +79,7 @@ def _sweep(facts: Facts, first: int, last: int) -> NodeSweep:
     """Return the sweep over nodes ``first`` to ``last``."""
     log, cluster = facts.log, facts.scenario.cluster
     mine = np.flatnonzero((log.share_node >= first) & (log.share_node <= last))
-    owner, held = facts.piece_of_share[mine], facts.held[mine]
+    owner, held = facts.piece_of_share[mine], facts.held(mine)
     shares = len(mine)
     off_node, off_s, off_change = _absence_events(a for a in cluster.absences if first <= a.node <= last)
     leased = cluster.free_slots

@@ -12,6 +12,7 @@ from dlsched.sim.audit.gangs import check_blocked, check_limits, check_servers
 from dlsched.sim.audit.outcomes import check_jobs, check_piece_ends, check_run
 from dlsched.sim.audit.pieces import check_eligibility, check_shares, check_times, check_widths
 from dlsched.sim.audit.progress import check_lost_work, check_rates, check_restarts, check_work
+from dlsched.sim.audit.quotas import check_quotas
 from dlsched.sim.audit.records import check_answers, check_decisions, check_leases, check_waits
 from dlsched.sim.log import RunLog
 from dlsched.speed import build_speed
@@ -48,5 +49,6 @@ def audit(scenario: Scenario, truth: Truth, log: RunLog, rows_expected: int | No
     check_decisions(facts, findings)
     check_answers(facts, findings)
     check_waits(facts, findings)
+    check_quotas(facts, findings)
     check_run(facts, findings)
     return findings.messages()

@@ -15,7 +15,7 @@ from dlsched.domain.cluster import Absence, vm_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import RESOURCES, Floats
-from dlsched.sim.audit.facts import SAME_NUMBER, Facts
+from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 from dlsched.sim.audit.shares import BillSplit, Spans, month_usd, split_bill, useful_unit_s
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SECONDS_PER_H = 3600.0
 ONE_INSTANT = 1e-9
 SAME_TIME = 1e-12
+PARTS_OF_BILL = ("idle_cost", "spare_cost", "restart_cost")
+"""Differences of sums of up to the whole bill: they are as exact as that bill, not as themselves."""
 Number = float | int | None
 
 
@@ -53,10 +55,12 @@ def check_metrics(
         **_money(facts, jobs, usd, split),
         **_use(facts, billed, usd),
     }
+    rounding_usd = 0.0 if usd is None else ONE_INSTANT * math.fsum(usd) + _within_an_instant_usd(facts)
+    rounding = dict.fromkeys(PARTS_OF_BILL, rounding_usd) | {"gpu_hours_idle": _paid_rounding_h(facts, billed)}
     for key, expected in numbers.items():
-        _compare_metric(findings, metrics, key, expected)
+        _compare_metric(findings, metrics, key, expected, rounding.get(key, 0.0))
     _compare_bounds(findings, metrics)
-    _compare_jobs(findings, facts, jobs_table, jobs, 0.0 if usd is None else math.fsum(usd))
+    _compare_jobs(findings, facts, jobs_table, jobs, rounding_usd)
     if usd is not None:
         _compare_nodes(findings, facts, nodes_table, billed, usd)
     return findings.messages()
@@ -214,9 +218,21 @@ def _unit_s(facts: Facts, spans: Spans) -> float:
     return math.fsum(facts.counted_size[spans.vm] * (spans.end_s - spans.start_s))
 
 
+def _paid_rounding_h(facts: Facts, billed: Spans) -> float:
+    """Return by how much a difference of paid and held GPU-hours may be off."""
+    return ONE_INSTANT * _unit_s(facts, billed) / SECONDS_PER_H
+
+
+def _within_an_instant_usd(facts: Facts) -> float:
+    """Return what shares of at most two instants cost at most: the lease under them may be that before or after."""
+    lasts_s = (facts.log.piece_end_s - facts.log.piece_start_s)[facts.piece_of_share]
+    short = lasts_s <= 2 * slack_s(facts.log.end_s)
+    return math.fsum(lasts_s[short]) * max(vm.usd_per_h or 0.0 for vm in facts.vm_types) / SECONDS_PER_H
+
+
 def _held_unit_s(facts: Facts) -> float:
     length_s = (facts.log.piece_end_s - facts.log.piece_start_s)[facts.piece_of_share]
-    return math.fsum(facts.held[:, facts.counted] * length_s)
+    return math.fsum(facts.held()[:, facts.counted] * length_s)
 
 
 def _span_usd(facts: Facts, billed: Spans) -> Floats | None:
@@ -265,12 +281,14 @@ def _gaps(start_s: float, end_s: float, absences: list[Absence]) -> list[tuple[f
 # ---- comparison -------------------------------------------------------------------------------------
 
 
-def _compare_metric(findings: Findings, metrics: Mapping[str, Any], key: str, expected: Number) -> None:
+def _compare_metric(
+    findings: Findings, metrics: Mapping[str, Any], key: str, expected: Number, rounding: float
+) -> None:
     if key not in metrics:
         findings.add(np.nan, f"metric {key} is missing")
         return
     given = metrics[key]
-    if not _agree(_float(given), _float(expected)):
+    if not _agree(_float(given), _float(expected), rounding):
         findings.add(np.nan, f"metric {key} is {given}, recomputed from the log it is {expected}")
 
 
@@ -278,8 +296,9 @@ def _float(value: Number) -> float:
     return math.nan if value is None else float(value)
 
 
-def _agree(given: Any, expected: Any) -> Any:
-    near = np.abs(given - expected) <= SAME_NUMBER * np.maximum(np.abs(given), np.abs(expected)) + ONE_INSTANT
+def _agree(given: Any, expected: Any, rounding: float = 0.0) -> Any:
+    most = SAME_NUMBER * np.maximum(np.abs(given), np.abs(expected)) + ONE_INSTANT + rounding
+    near = np.abs(given - expected) <= most
     return near | (np.isnan(given) & np.isnan(expected))
 
 
@@ -297,20 +316,20 @@ def _compare_bounds(findings: Findings, metrics: Mapping[str, Any]) -> None:
 
 
 def _compare_jobs(
-    findings: Findings, facts: Facts, table: pd.DataFrame, expected: Mapping[str, Floats], bill: float
+    findings: Findings, facts: Facts, table: pd.DataFrame, expected: Mapping[str, Floats], rounding_usd: float
 ) -> None:
     jobs, log = facts.scenario.workload, facts.log
-    if list(table["job_id"]) != list(jobs.job_id):
+    if not np.array_equal(table["job_id"].to_numpy(dtype=object), jobs.job_id):
         findings.add(np.nan, f"the jobs table has {len(table)} rows, not the {len(jobs)} jobs of the workload in order")
         return
     when_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)
-    names = np.array([code.name.lower() for code in JobStatus])[log.job_status]
-    status = table["status"].to_numpy(dtype=str)
+    names = np.array([code.name.lower() for code in JobStatus], dtype=object)[log.job_status]
+    status = table["status"].to_numpy(dtype=object)
     findings.flag(status != names, when_s, lambda r: f"jobs table, {facts.job(r)}: status {status[r]}, log {names[r]}")
     for column, ours in expected.items():
         given = table[column].to_numpy(dtype=float)
         # A share of the bill is the difference of two sums of up to the whole bill.
-        agrees = _job_agrees(given, ours, when_s) | ((column == "cost") & (np.abs(given - ours) <= ONE_INSTANT * bill))
+        agrees = _job_agrees(given, ours, when_s) | ((column == "cost") & (np.abs(given - ours) <= rounding_usd))
         findings.flag(~agrees, when_s, _say(facts, column, given, ours))
 
 

@@ -118,13 +118,12 @@ class Facts:
         """Return the last piece of each row that began at or before the time; -1 where there is none."""
         return last_before(self.log.piece_row, self.log.piece_start_s, row, time_s)
 
-    @cached_property
-    def held(self) -> Floats:
-        """What each share holds of its node, shape (shares, resources)."""
-        jobs, row = self.scenario.workload, self.row_of_share
-        held: Floats = self.log.share_workers[:, None] * jobs.demand[row]
+    def held(self, shares: Ints | NDArray[np.bool_] | slice = slice(None)) -> Floats:
+        """Return what each of these shares holds of its node, shape (shares, resources)."""
+        jobs, row = self.scenario.workload, self.row_of_share[shares]
+        held: Floats = self.log.share_workers[shares, None] * jobs.demand[row]
         if self.log.share_servers.any():
-            held += self.log.share_servers[:, None] * jobs.server_demand[row]
+            held += self.log.share_servers[shares, None] * jobs.server_demand[row]
         return held
 
     @cached_property

@@ -34,8 +34,11 @@ def check_servers(facts: Facts, findings: Findings) -> None:
 
 def check_limits(facts: Facts, findings: Findings) -> None:
     """No piece holds more than its user's limit, or blocks more beside what it holds."""
-    log, limit = facts.log, facts.scenario.workload.limit[facts.log.piece_row]
-    held = np.add.reduceat(facts.held, log.share_first[:-1], axis=0)
+    log, jobs = facts.log, facts.scenario.workload
+    if all(getattr(jobs, f"limit_{resource}") is None for resource in RESOURCES):
+        return
+    limit = jobs.limit[log.piece_row]
+    held = np.add.reduceat(facts.held(), log.share_first[:-1], axis=0)
     for r, resource in enumerate(RESOURCES):
         blocked = log.piece_blocked[:, r]
         above = (blocked > 0) & (held[:, r] + blocked > limit[:, r] + SAME_NUMBER * np.maximum(1.0, limit[:, r]))
@@ -61,7 +64,7 @@ def check_blocked(facts: Facts, findings: Findings) -> None:
     if facts.scenario.options.placement != "pool" or cluster.free_slots:
         findings.add(log.start_s, "jobs block resources beyond their use, though the cluster is not one pool")
         return
-    amount = log.piece_blocked + np.add.reduceat(facts.held, log.share_first[:-1], axis=0)
+    amount = log.piece_blocked + np.add.reduceat(facts.held(), log.share_first[:-1], axis=0)
     time_s = np.concatenate([log.piece_start_s, log.piece_end_s])
     order = np.argsort(time_s, kind="stable")
     level = np.cumsum(np.concatenate([amount, -amount])[order], axis=0)

@@ -83,9 +83,10 @@ def check_widths(facts: Facts, speed: SpeedModel, findings: Findings) -> None:
 
 
 def check_eligibility(facts: Facts, findings: Findings) -> None:
-    """Jobs run in one of their partitions and on the GPU types they accept."""
+    """Jobs run in one of their partitions, on the GPU types they accept and on nodes with the features they request."""
     _check_partitions(facts, findings)
     _check_gpu_types(facts, findings)
+    _check_features(facts, findings)
 
 
 def _check_partitions(facts: Facts, findings: Findings) -> None:
@@ -125,6 +126,30 @@ def _check_gpu_types(facts: Facts, findings: Findings) -> None:
         lambda s: (
             f"{facts.piece(facts.piece_of_share[s])} is on node {facts.log.share_node[s]} with GPU type "
             f"{kinds[vm[s]]!r}, but accepts {accepted[row[s]]!r}"
+        ),
+    )
+
+
+def _check_features(facts: Facts, findings: Findings) -> None:
+    """If the features of some node are known, each node of a job has all that one of its alternatives names."""
+    cluster, wanted = facts.scenario.cluster, facts.scenario.workload.features
+    pools = [_names(pool.features) - {""} for pool in cluster.pools]
+    if wanted is None or not any(own for own, pool in zip(pools, cluster.pools, strict=True) if pool.count):
+        return
+    pool_of_node = np.repeat(np.arange(len(pools)), [pool.count for pool in cluster.pools])
+    texts, text_of_job = np.unique(wanted.astype(str), return_inverse=True)
+    allowed = np.zeros((len(texts), len(pools)), dtype=bool)
+    for number, text in enumerate(texts):
+        choices = [{part.strip() for part in one.split("&")} - {""} for one in str(text).split("|")]
+        for place, own in enumerate(pools):
+            allowed[number, place] = not any(choices) or any(not names - own for names in choices if names)
+    pool, row = pool_of_node[facts.log.share_node], facts.row_of_share
+    findings.flag(
+        ~allowed[text_of_job[row], pool],
+        facts.log.piece_start_s[facts.piece_of_share],
+        lambda s: (
+            f"{facts.piece(facts.piece_of_share[s])} is on node {facts.log.share_node[s]} with the features "
+            f"{cluster.pools[pool[s]].features!r}, but requests {wanted[row[s]]!r}"
         ),
     )
 

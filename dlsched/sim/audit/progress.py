@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.domain.journal import Evicted, Loses
 from dlsched.domain.workload import Floats
 from dlsched.sim.audit.facts import MIXED_VMS, SAME_NUMBER, Facts, slack_s
 from dlsched.sim.audit.findings import Findings
@@ -87,30 +88,53 @@ def _expected_restart(facts: Facts) -> tuple[Floats, Floats]:
 
 
 def check_lost_work(facts: Facts, findings: Findings) -> None:
-    """Work is lost only with a node, and then exactly what was done since the last checkpoint."""
+    """Work is lost only with a node or by an eviction: what was done since the last checkpoint, or in the piece."""
     log = facts.log
     every_s = facts.scenario.options.checkpoint_s
-    can_lose = (log.piece_end == PieceEnd.NODE_LOST) & (every_s > 0)
+    loses_all = _evicted(facts, "all")
+    can_lose = (log.piece_end == PieceEnd.NODE_LOST) | _evicted(facts, "checkpoint")
+    can_lose = (can_lose & (every_s > 0)) | loses_all
     findings.flag(
         (log.piece_lost_work > 0) & ~can_lose,
         log.piece_end_s,
-        lambda p: f"{facts.piece(p)} loses {log.piece_lost_work[p]:.10g} of work without a lost node or checkpoints",
+        lambda p: (
+            f"{facts.piece(p)} loses {log.piece_lost_work[p]:.10g} of work without a lost node or an eviction, or "
+            "without checkpoints"
+        ),
     )
     if not can_lose.any():
         return
     # At a checkpoint to within rounding, both "all is saved" and "a whole interval is lost" are right.
     shift_s = slack_s(log.piece_end_s)
-    options = np.column_stack([_since_checkpoint(facts, every_s, shift) for shift in (0 * shift_s, shift_s, -shift_s)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        options = np.column_stack([_since_checkpoint(facts, every_s, s) for s in (0 * shift_s, shift_s, -shift_s)])
+    options[loses_all] = _done_until(facts, log.piece_end_s)[loses_all, None]
     tolerance = SAME_NUMBER * np.maximum(options[:, 0], 1e-3) + log.piece_rate * shift_s
     wrong = (np.abs(options - log.piece_lost_work[:, None]) > tolerance[:, None]).all(axis=1)
     findings.flag(
         wrong & can_lose,
         log.piece_end_s,
         lambda p: (
-            f"{facts.piece(p)} loses {log.piece_lost_work[p]:.10g} of work, since its last checkpoint "
-            f"it did {options[p, 0]:.10g}"
+            f"{facts.piece(p)} loses {log.piece_lost_work[p]:.10g} of work, "
+            f"since {'its start' if loses_all[p] else 'its last checkpoint'} it did {options[p, 0]:.10g}"
         ),
     )
+
+
+def _evicted(facts: Facts, loses: Loses) -> NDArray[np.bool_]:
+    """Return which pieces ended because their job was evicted with this loss of work."""
+    log = facts.log
+    found = np.zeros(len(log.piece_row), dtype=bool)
+    noted = [(entry.row, at_s) for at_s, entry in log.journal if isinstance(entry, Evicted) and entry.loses == loses]
+    if not noted:
+        return found
+    rows, times_s = np.array([row for row, _ in noted]), np.array([at_s for _, at_s in noted])
+    # of two pieces of a job that meet at this instant, the one that began before it
+    piece = facts.piece_at(rows, np.nextafter(times_s, -np.inf))
+    ends_then = (piece >= 0) & (np.abs(log.piece_end_s[piece] - times_s) <= slack_s(times_s))
+    ends_then &= log.piece_end[piece] == PieceEnd.PREEMPTED
+    found[piece[ends_then]] = True
+    return found
 
 
 def _since_checkpoint(facts: Facts, every_s: float, shift_s: Floats) -> Floats:

@@ -129,8 +129,9 @@ def check_waits(facts: Facts, findings: Findings) -> None:
     )
     running = facts.piece_at(row, from_s)
     runs = running >= 0
-    if runs.any():
+    if runs.any():  # told at the very instant at which a later pass starts the job, it waited for no time
         runs &= log.piece_end_s[running] > from_s + slack_s(from_s)
+        runs &= log.piece_start_s[running] < from_s - slack_s(from_s)
     findings.flag(
         runs,
         from_s,

@@ -68,11 +68,12 @@ def split_bill(facts: Facts, billed: Spans, usd: Floats) -> BillSplit:
     stay = last_before(billed.node, billed.start_s, moments.node, moments.time_s + moments.length_s / 2)
     vm = billed.vm[stay] if len(billed.vm) else np.zeros(len(stay), dtype=np.int64)
 
-    gpus, rest = _grained(facts.held[:, GPU]), _dominant(facts)
+    gpus, rest = _grained(facts.held()[:, GPU]), _dominant(facts)
     count, in_use, other = (moments.level(amount) for amount in (np.ones(len(gpus)), gpus, rest))
     spent = np.where(count > 0, moments.length_s * price[vm], 0.0)
     paid = moments.spent(np.where(in_use > 0, spent, 0.0), in_use, gpus)
-    paid += moments.spent(np.where(in_use > 0, 0.0, spent), other, rest)
+    paid += moments.spent(np.where((in_use > 0) | (other <= 0), 0.0, spent), other, rest)
+    paid += moments.spent(np.where((in_use > 0) | (other > 0), 0.0, spent), count, np.ones(len(rest)))
 
     length_s = (log.piece_end_s - log.piece_start_s)[owner]
     on_vm = facts.vm_of_share
@@ -81,7 +82,7 @@ def split_bill(facts: Facts, billed: Spans, usd: Floats) -> BillSplit:
         what = facts.counted_on(kind)
         size, here = facts.vm_capacity[number, what], on_vm == number
         if 0 < size < math.inf:
-            own[here] = facts.held[here, what] / size * length_s[here] * price[number]
+            own[here] = facts.held(here)[:, what] / size * length_s[here] * price[number]
     job_usd = np.zeros(len(facts.scenario.workload))
     np.add.at(job_usd, facts.row_of_share, paid)
     busy = math.fsum(spent)
@@ -116,7 +117,7 @@ def useful_unit_s(facts: Facts) -> float:
     """Return the GPU-seconds (core-seconds, ...) held that moved work forward."""
     log, owner = facts.log, facts.piece_of_share
     useful_s = log.piece_end_s - log.piece_start_s - wasted_s(facts)
-    return math.fsum(facts.held[:, facts.counted] * useful_s[owner])
+    return math.fsum(facts.held()[:, facts.counted] * useful_s[owner])
 
 
 def month_usd(facts: Facts, billed: Spans, usd: Floats) -> float | None:
@@ -146,12 +147,11 @@ def _moments(node: Ints, start_s: Floats, end_s: Floats) -> _Moments:
 def _dominant(facts: Facts) -> Floats:
     """Return the larger of the parts of a node's CPUs and memory that a share holds; its CPUs where neither counts."""
     room = facts.vm_capacity[facts.vm_of_share][:, CPU:]
-    held = facts.held[:, CPU:]
+    held = facts.held()[:, CPU:]
     counts = np.isfinite(room) & (room > 0)
     part = np.where(counts, held / np.where(counts, room, 1.0), 0.0)
-    found = np.where(counts.any(axis=1), part.max(axis=1, initial=0.0), facts.held[:, CPU])
-    # Who holds nothing pays next to nothing, unless it is alone.
-    return np.maximum(_grained(found), GRAIN)
+    found = np.where(counts.any(axis=1), part.max(axis=1, initial=0.0), held[:, 0])
+    return _grained(found)
 
 
 def _grained(amount: Floats) -> Floats:

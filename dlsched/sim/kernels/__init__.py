@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dlsched.domain.policy import ElasticRule, ListRule, Policy
-from dlsched.sim.kernels import elastic, start
-from dlsched.sim.kernels.drive import Progress, finished
-from dlsched.sim.kernels.finish import run_log
-from dlsched.sim.kernels.start import grown, new_run
-from dlsched.sim.kernels.tables import Count, Run
+from dlsched.domain.policy import ElasticRule, KernelRule, Policy, QueueTreeRule, SlurmRule
+from dlsched.policies.slurm.params import SlurmParams
+from dlsched.sim.kernels import elastic, preemptive, queue_tree, rigid, slurm
+from dlsched.sim.kernels.drive import Progress
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared
 
 __all__ = ["eligible", "run_kernel"]
 
-INSTANTS_A_CALL = 20_000
-
 
 def eligible(prepared: Prepared, policy: Policy) -> bool:
     """Whether one of the loops can stand in for this policy on this scenario."""
-    return start.eligible(prepared, policy) or elastic.eligible(prepared, policy)
+    return any(loop.eligible(prepared, policy) for loop in (rigid, preemptive, elastic, slurm, queue_tree))
 
 
-def run_kernel(prepared: Prepared, rule: ListRule | ElasticRule, progress: Progress | None = None) -> RunLog:
+def run_kernel(prepared: Prepared, rule: KernelRule, progress: Progress | None = None) -> RunLog:
     """Return the log of a rule on a prepared scenario for which :func:`eligible` holds.
 
     ``progress`` is called every few thousand instants with the share of jobs that have ended; what it raises
@@ -29,10 +25,9 @@ def run_kernel(prepared: Prepared, rule: ListRule | ElasticRule, progress: Progr
     """
     if isinstance(rule, ElasticRule):
         return elastic.run_elastic(prepared, rule, progress)
-    from dlsched.sim.kernels.loop import advance  # loads numba
-
-    return run_log(finished(new_run(prepared, rule), advance, grown, _ended, INSTANTS_A_CALL, progress))
-
-
-def _ended(run: Run) -> tuple[int, int]:
-    return int(run.counts[Count.ENDED]), len(run.jobs)
+    if isinstance(rule, SlurmRule):
+        assert isinstance(rule.params, SlurmParams)
+        return slurm.run_slurm(prepared, rule.params, progress)
+    if isinstance(rule, QueueTreeRule):
+        return queue_tree.run_queue_tree(prepared, progress)
+    return (preemptive.run_preemptive if rule.preemptive else rigid.run_rigid)(prepared, rule, progress)

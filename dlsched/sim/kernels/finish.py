@@ -1,58 +1,46 @@
-"""From the arrays of a finished kernel run to the run log."""
+"""From the tables of a finished run to the run log."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlsched.domain.workload import RESOURCES, Floats, Ints
-from dlsched.sim.kernels.tables import Count, Run, Table
+from dlsched.sim.kernels.tables import Table
 from dlsched.sim.log import RunLog
 
 
-def run_log(run: Run) -> RunLog:
-    """Return the log, sorted as the engine's: pieces by start and row, waits by time and row."""
-    pieces = sorted_pieces(run.pieces[: run.counts[Count.PIECES]])
-    waits = run.waits[: run.counts[Count.WAITS]]
-    waits = waits[np.lexsort((waits["row"], waits["from_s"]))]
-    entries, share_first = share_entries(pieces["first_share"], pieces["num_shares"])
-    return log_of(
-        pieces,
-        waits,
-        run.decisions[: run.counts[Count.DECISIONS]],
-        run.jobs,
-        piece_workers=run.jobs["gpus"][pieces["row"]],
-        piece_rate=np.full(len(pieces), float(run.rule["speed"][0])),
-        share_first=share_first,
-        share_node=run.shares["node"][entries],
-        share_workers=run.shares["workers"][entries],
-        start_s=float(run.jobs["submit_s"][0]),
-        end_s=float(run.jobs["end_s"].max()),
-    )
+def sorted_pieces(*parts: Table) -> dict[str, NDArray[Any]]:
+    """Return the columns of pieces by start and row: column by column, which takes the least memory."""
+
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([part[name] for part in parts])
+
+    order = np.lexsort((column("row"), column("start_s")))
+    return {name: column(name)[order] for name in parts[0].dtype.names}
 
 
-def sorted_pieces(pieces: Table) -> Table:
-    """Return pieces by start and row."""
-    return pieces[np.lexsort((pieces["row"], pieces["start_s"]))]
+def log_of(
+    pieces: dict[str, NDArray[Any]], waits: Table, decisions: Table, jobs: Table, restart_s: float = 0.0, **columns: Any
+) -> RunLog:
+    """Return the log of sorted pieces and tables; ``columns`` are those of RunLog in which loops differ.
 
-
-def log_of(pieces: Table, waits: Table, decisions: Table, jobs: Table, **columns: Any) -> RunLog:
-    """Return the log of sorted tables; ``columns`` are those of RunLog in which loops differ.
-
-    Loops know no servers, restarts or leases, and policies say nothing of their decisions.
+    Each piece makes no progress for its first ``restart_s``. Loops know no servers or leases, and policies say
+    nothing of their decisions.
     """
-    count, shares = len(pieces), len(columns["share_node"])
+    count, shares = len(pieces["row"]), len(columns["share_node"])
     nothing = np.zeros(0, dtype=np.int64)
-    unknown = np.full(len(decisions), np.nan)
-    blank = np.full(len(decisions), "", dtype=object)
+    unknown = np.broadcast_to(np.nan, len(decisions))  # no memory for millions of them
+    blank = np.broadcast_to(np.array("", dtype=object), len(decisions))
     return RunLog(
-        piece_row=pieces["row"].copy(),
-        piece_start_s=pieces["start_s"].copy(),
-        piece_end_s=pieces["end_s"].copy(),
+        piece_row=pieces["row"],
+        piece_start_s=pieces["start_s"],
+        piece_end_s=pieces["end_s"],
         piece_servers=np.zeros(count, dtype=np.int64),
         piece_restart_rate=np.zeros(count),
-        piece_progress_from_s=pieces["start_s"].copy(),
+        piece_progress_from_s=pieces["start_s"] + restart_s,
         piece_end=pieces["end"].astype(np.uint8),
         piece_lost_work=np.zeros(count),
         piece_blocked=np.zeros((count, len(RESOURCES))),

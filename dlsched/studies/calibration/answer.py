@@ -158,9 +158,12 @@ class ReplayedTimes:
 
 def calibrate(
     record: RecordedTimes, replays: Sequence[ReplayedTimes], *, scenario: str = "", scenario_name: str = "",
-    seed: int = 0, idle_wanted: float | None = None, loop: ClosedLoop | None = None,
+    seed: int = 0, idle_wanted: float | None = None, loop: ClosedLoop | None = None, unseen_only: bool = False,
 ) -> Calibration:  # fmt: skip
     """Return how near each replay comes to the record; ``idle_wanted`` and ``loop`` of the record.
+
+    ``unseen_only``: only the second half counts, also in groups, as something was learned from the first; ``nearest``
+    then says nothing.
 
     Raises
     ------
@@ -168,6 +171,7 @@ def calibrate(
         If no judged job starts in every replay.
     """
     first, second = halves(record)
+    first = first & (not unseen_only)
     starts = np.logical_and.reduce([np.isfinite(replay.wait_s) for replay in replays])
     if not (second & starts).any():
         raise InputError(

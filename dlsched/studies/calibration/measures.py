@@ -27,6 +27,9 @@ FEWEST_JOBS = 20
 """Of fewer jobs nothing is said; ours."""
 LEAST_EXPLAINED, LARGEST_FACTOR, LEAST_RANKS = 0.8, 1.5, 0.5
 """A replay with this R^2 and this typical factor replays the log; with this rank correlation it ranks its jobs."""
+MOST_UNLIKE = 0.05
+"""A replay that never starts more of the jobs does not replay the log, nor does one in which more of them wait over
+10 min where none did in the log; ours."""
 
 Grade = Literal["replays", "ranks", "fails", "no-waits", "few"]
 
@@ -59,11 +62,18 @@ class Measures(FrozenModel):
         """What the replay may be used for."""
         if self.jobs < FEWEST_JOBS:
             return "few"
-        if not self.recorded_long_waits or self.explained is None:
-            return "no-waits"
-        if self.explained >= LEAST_EXPLAINED and self.typical_factor <= LARGEST_FACTOR:
+        if not self.recorded_long_waits:
+            return "fails" if self.long_waits > MOST_UNLIKE * self.jobs else "no-waits"
+        if self.explained is None:
+            return "fails" if self.typical_factor > LARGEST_FACTOR else "no-waits"
+        if self.explained >= LEAST_EXPLAINED and self.typical_factor <= LARGEST_FACTOR and not self.loses_jobs:
             return "replays"
         return "ranks" if (self.rank_correlation or 0.0) >= LEAST_RANKS else "fails"
+
+    @property
+    def loses_jobs(self) -> bool:
+        """Whether too many jobs never start for the others to speak of all."""
+        return self.never_start > MOST_UNLIKE * (self.jobs + self.never_start)
 
 
 def measures(recorded_s: Floats, replayed_s: Floats, never_start: int = 0) -> Measures | None:

@@ -41,7 +41,7 @@ class ReplayTask:
 
 def offered_policies(scenario: Scenario) -> tuple[str, ...]:
     """Return the policies that can replay the jobs; none that knows the future."""
-    able = (spec for spec in registry.POLICIES if not spec.clairvoyant and not registry.unmet_needs(spec, scenario))
+    able = (spec for spec in registry.policies() if not spec.clairvoyant and not registry.unmet_needs(spec, scenario))
     return tuple(spec.key for spec in able)
 
 
@@ -62,6 +62,18 @@ def check(spec: CalibrationSpec, scenario: Scenario) -> None:
     record_of(scenario.workload)
     for policy in spec.policies:
         resolve_policy(scenario, policy, spec.params.get(policy))
+
+
+def refuse_sample(what: str, scenario: Scenario) -> None:
+    """Raise InputError where a file holds a sample of jobs instead of a log: waits come from jobs that it lacks."""
+    free = idle_beside_long_waits(scenario.workload, scenario.cluster)
+    if free is not None and free > MOST_IDLE:
+        raise InputError(
+            what,
+            f"{share(free)} of the cluster stood idle while recorded jobs waited: the file is a sample of the jobs, "
+            "not the whole log, so that a replay says nothing about waits",
+            "Export all jobs of all users, such as sacct -a, or describe the cluster on which they ran",
+        )
 
 
 def run_calibration(
@@ -90,14 +102,7 @@ def run_calibration(
     """
     check(spec, scenario)
     jobs = scenario.workload
-    free = idle_beside_long_waits(jobs, scenario.cluster)
-    if free is not None and free > MOST_IDLE:
-        raise InputError(
-            "calibration",
-            f"{share(free)} of the cluster stood idle while recorded jobs waited: the file is a sample of the jobs, "
-            "not the whole log, so that a replay says nothing about waits",
-            "Export all jobs of all users, such as sacct -a, or describe the cluster on which they ran",
-        )
+    refuse_sample("calibration", scenario)
     tasks = [ReplayTask(scenario, policy, spec.params.get(policy, {}), spec.seed) for policy in spec.policies]
     replays = run_all(tasks, replayed, executor, progress, noun="replay")
     return calibrate(

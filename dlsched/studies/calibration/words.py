@@ -42,7 +42,8 @@ VERDICTS: Mapping[Verdict, str] = {
 THRESHOLDS = (
     f"Mean wait of a group, replayed over recorded with a minute added to both: within {CLOSE:g}x = "
     f"“{VERDICTS['close']}”, within {ROUGH:g}x = “{VERDICTS['rough']}”, beyond = “{VERDICTS['off']}”; under "
-    f"{FEWEST_JOBS} jobs = “{VERDICTS['few']}”. These thresholds are ours."
+    f"{FEWEST_JOBS} jobs = “{VERDICTS['few']}”. A group that does not even rank its jobs in the second half is "
+    f"at most “{VERDICTS['rough']}”. These thresholds are ours."
 )
 GRADES = (
     f"A policy *replays the log* with R² of at least {LEAST_EXPLAINED:g} and a typical factor of at most "
@@ -65,18 +66,22 @@ def off_by(ratio: float) -> float:
 
 
 def verdict_of(group: ComparedGroup) -> Verdict:
-    """Return how far to trust what-ifs about a group's waits."""
+    """Return how far to trust what-ifs about a group's waits.
+
+    A mean that agrees where no single wait does may agree by chance.
+    """
     if group.wait.jobs < FEWEST_JOBS:
         return "few"
     off = off_by(group.wait.ratio)
-    return "close" if off <= CLOSE else "rough" if off <= ROUGH else "off"
+    by_chance = group.second is not None and group.second.grade == "fails"
+    return "close" if off <= CLOSE and not by_chance else "rough" if off <= ROUGH else "off"
 
 
 def explained_words(explained: float | None) -> str:
-    """Return R² as a table shows it: 82%, none, –."""
+    """Return R² as a table shows it: 0.82; "below 0" where the mean explains more; – where all waits are equal."""
     if explained is None:
         return MISSING
-    return share(explained) if explained > 0 else "none"
+    return decimal(explained, 2) if explained >= 0 else "below 0"
 
 
 def correlation_words(value: float | None) -> str:
@@ -92,7 +97,8 @@ def times_words(value: float) -> str:
 def grade_words(answer: Calibration, replay: PolicyFit) -> str:
     """Return "replays the log: typical factor 1.14x, rank correlation 0.89 on the second half (n = 5,519, FIFO)"."""
     second, name = replay.second, spoken(replay.label)
-    on = f"on the second half (n = {second.jobs:,}, {name})"
+    lost = f", {second.never_start:,} more never start" if second.loses_jobs else ""
+    on = f"on the second half (n = {second.jobs:,}{lost}, {name})"
     factor_text = f"typical factor {times_words(second.typical_factor)}"
     ranks_text = f"rank correlation {correlation_words(second.rank_correlation)}"
     match second.grade:
@@ -106,9 +112,13 @@ def grade_words(answer: Calibration, replay: PolicyFit) -> str:
             return f"all recorded waits are equal: nothing to compare {on}"
         case "no-waits":
             return f"no waits to compare: none over {duration(LONG_WAIT_S)} in the log {on}"
+        case "fails" if not second.recorded_long_waits:
+            long = f"{share(second.long_waits / second.jobs)} of jobs wait over {duration(LONG_WAIT_S)} in the replay"
+            return f"does not replay the log: {long}, none in the log {on}"
     if is_withheld(answer, replay):
         idle, left = share(answer.idle_wanted), share(replay.idle_wanted or 0.0)
-        return f"does not replay the log: {idle} of the cluster idle while jobs that fit waited, {left} under {name}"
+        under = f"{left} under {name} (n = {second.jobs:,})"
+        return f"does not replay the log: {idle} of the cluster idle while jobs that fit waited, {under}"
     return f"does not replay the log: {factor_text}, {ranks_text} {on}"
 
 

@@ -1,6 +1,7 @@
 """Choices to compare: the scenario with changes under a policy, each in the same futures."""
 
-from dlsched.studies.design.factors import FACTORS, Factor, changed, factor_of
+from dlsched.studies.design.factor import Factor
+from dlsched.studies.design.factors import FACTORS, changed, factor_of
 from dlsched.studies.design.futures import basis_of, in_full, usual_futures
 from dlsched.studies.design.run import (
     BatchResult,

@@ -7,9 +7,8 @@ then, so that all values of a change are about the same draw.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import ValidationError
@@ -24,18 +23,11 @@ from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.domain.workload import Floats, Workload
+from dlsched.studies.design.factor import Edit, Factor, Role, Turn, Value, names_of
 from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
+from dlsched.studies.design.queue_factors import queue_factor, queue_factors
 from dlsched.wording.settings import setting_words
 from dlsched.workload.studies.modelarts import VARIANTS
-
-Kind = Literal["whole", "number", "names"]
-Turn = Literal["days", "demand", "usual", "failures"]
-"""When a factor is applied: days before all else, then how many jobs there are, failures of what the others leave."""
-Role = Literal["condition", "option"]
-"""A condition happens to the planner: demand, run times, prices, failures. An option is what the planner chooses."""
-Value = float | str
-Edit = Callable[[Scenario, Any, int], Scenario]
-"""From a scenario, a checked value and the seed of the draw to the changed scenario."""
 
 NODES_OF = "nodes."
 OWN = "own"
@@ -51,55 +43,6 @@ _WRONG = ("estimate_error", "bug_share", "bug_within_s", "cancel_share", "restar
 """The rules that say what goes wrong; the others stay as they are."""
 _FACTOR_LOW, _FACTOR_HIGH = 0.01, 100.0
 _MOST = 1e12
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """A line of the table.
-
-    ``unit`` of the value, "x" = a factor, "" = a share or names; ``low`` and ``high`` bound numbers, ``above`` whether
-    ``low`` itself is out; ``role`` whether it happens or is chosen; ``of_jobs`` whether it edits the jobs,
-    ``per_draw`` whether it draws something of its own.
-    ``own`` returns the value a scenario has, at which nothing changes.
-    """
-
-    key: str
-    label: str
-    unit: str
-    kind: Kind
-    low: float
-    high: float
-    help: str
-    edit: Edit
-    role: Role = "condition"
-    above: bool = False
-    of_jobs: bool = False
-    per_draw: bool = False
-    turn: Turn = "usual"
-    own: Callable[[Scenario], Value | None] = lambda _: None
-
-    @property
-    def is_of_draw(self) -> bool:
-        """Whether it changes jobs as they were drawn: failures count from the first submission of a draw too."""
-        return self.of_jobs or self.turn == "failures"
-
-    def read(self, value: Value) -> Value:
-        """Return the value as its kind holds it; InputError naming the change for one out of range."""
-        what = f"change {self.key}"
-        if self.kind == "names":
-            if not _names(str(value)):
-                raise InputError(what, "needs at least one name", "Join names with +")
-            return "+".join(_names(str(value)))
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise InputError(what, f"must be a number, got {value!r:.80}", "Give a number") from None
-        if self.kind == "whole" and not number.is_integer():  # nor is "nan" or "inf"
-            raise InputError(what, f"must be a whole number, got {value!r:.80}", "Give a whole number")
-        if not (self.low <= number <= self.high) or (self.above and number == self.low):
-            least = f"above {self.low:g}" if self.above else f"at least {self.low:g}"
-            raise InputError(what, f"must be {least} and at most {self.high:g}, got {number:g}", "Correct the value")
-        return int(number) if self.kind == "whole" else number
 
 
 def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> Scenario:
@@ -137,7 +80,9 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
 
 
 def factor_of(scenario: Scenario, key: str) -> Factor:
-    """Return the factor of a key, also ``nodes.<VM type>``; InputError that lists the known ones."""
+    """Return the factor of a key, also ``nodes.<VM type>`` and of queues; InputError that lists the known ones."""
+    if (of_queues := queue_factor(scenario, key)) is not None:
+        return of_queues
     known = {factor.key: factor for factor in factors_for(scenario)}
     if key not in known:
         raise InputError(f"change {key!r:.80}", "there is none of this name", names_hint(key, known))
@@ -145,9 +90,12 @@ def factor_of(scenario: Scenario, key: str) -> Factor:
 
 
 def factors_for(scenario: Scenario) -> tuple[Factor, ...]:
-    """Return every factor of a scenario, those of one VM type of its pools among them."""
+    """Return the factors of a scenario that are offered, those of one VM type of its pools and of queues among them.
+
+    Of many queues only the most asked ones are offered; :func:`factor_of` knows all.
+    """
     names = {} if scenario.cluster.free_slots else dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools)
-    return (*FACTORS, *map(_nodes_of, names))
+    return (*FACTORS, *map(_nodes_of, names), *queue_factors(scenario))
 
 
 def role_of(key: str) -> Role:
@@ -295,7 +243,7 @@ def _priced(vm: VmType, factor: float) -> VmType:
 
 
 def _vm_types(scenario: Scenario, value: str, _: int) -> Scenario:
-    cluster, wanted = scenario.cluster, _names(value)
+    cluster, wanted = scenario.cluster, names_of(value)
     if not cluster.free_slots:
         raise InputError("cluster", "has owned nodes: policies choose no machines", "Vary nodes.<VM type> instead")
     there = [vm.name for vm in cluster.catalogue]
@@ -304,10 +252,6 @@ def _vm_types(scenario: Scenario, value: str, _: int) -> Scenario:
             raise InputError("catalogue", f"there is no VM type {name!r:.80}", names_hint(name, there))
     kept = tuple(vm for vm in cluster.catalogue if vm.name in wanted)
     return scenario.replace(cluster=cluster.model_copy(update={"catalogue": kept}))
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split("+") if name.strip()]
 
 
 def _num_nodes(scenario: Scenario) -> int:
@@ -320,7 +264,7 @@ def _failures(scenario: Scenario, hours: float, seed: int) -> Scenario:
 
 
 def _failure_at(scenario: Scenario, value: str, _: int) -> Scenario:
-    return failures_at(scenario, _names(value))
+    return failures_at(scenario, names_of(value))
 
 
 def _mishaps(scenario: Scenario, value: str, _: int) -> Scenario:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.studies.design.run import ResolvedVariant
-from dlsched.studies.design.variants import Futures
+from dlsched.studies.design.variants import Futures, Value
 from dlsched.wording.assumptions import is_random
 from dlsched.wording.certainty import FEWEST_DAYS
 
@@ -36,6 +36,12 @@ def usual_futures(scenario: Scenario) -> Futures:
     if not is_random(scenario) and scenario.workload.days >= FEWEST_DAYS:
         return Futures.first(RECORDED_FUTURES, {"days": 1})
     return Futures.first(DRAWN_FUTURES)  # all alike where nothing is random, so that one of them is run
+
+
+def chosen_futures(scenario: Scenario, count: int | None = None, vary: Mapping[str, Value] | None = None) -> Futures:
+    """Return future 0 and ``count`` others that differ in ``vary``; what is None is usual for the scenario."""
+    usual = usual_futures(scenario)
+    return Futures.first(usual.count if count is None else count, usual.vary if vary is None else vary)
 
 
 def basis_of(scenario: Scenario, variants: Iterable[ResolvedVariant], futures: Futures) -> Basis:

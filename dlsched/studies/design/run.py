@@ -15,7 +15,7 @@ from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import Metrics
 from dlsched.store.record import CellRecord, CellStore
-from dlsched.studies.code_version import code_version
+from dlsched.studies.code_version import version_of
 from dlsched.studies.design.factors import changed, differs_by_seed, draws_differ, is_drawn, without_neutral
 from dlsched.studies.design.measures import JobTimes, paired_measures, times_of
 from dlsched.studies.design.variants import Futures, Value, Variant
@@ -63,7 +63,8 @@ class VariantTask:
         """Hash of everything that decides the result, the code among it."""
         question = [self.scenario.content_hash, dict(self.changes), self.policy, dict(self.params), self.seed]
         question += [] if self.reference is None else [self.reference[0], dict(self.reference[1])]
-        text = json.dumps([*question, code_version(SOURCES)], sort_keys=True)
+        policies = [self.policy] if self.reference is None else [self.policy, self.reference[0]]
+        text = json.dumps([*question, version_of(self.scenario, policies, SOURCES)], sort_keys=True)
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def changed(self) -> Scenario:
@@ -187,7 +188,7 @@ def run_tasks(
     """Return the result of each task by its key, and how many the store knew; parameters as :func:`run_variants`."""
     known = {} if store is None else stored_results(store, tasks)
     todo = [key for key in tasks if key not in known]
-    with _keeping(store) as keep:
+    with keeping(store) as keep:
         made = run_all([tasks[key] for key in todo], carry_out, executor, progress, keep, noun=noun, stored=len(known))
     return known | dict(zip(todo, made, strict=True)), len(known)
 
@@ -301,7 +302,7 @@ def cell_of(task: VariantTask, result: RunResult) -> CellRecord | None:
 
 
 @contextmanager
-def _keeping(store: CellStore | None) -> Iterator[Callable[[VariantTask, RunResult], None] | None]:
+def keeping(store: CellStore | None) -> Iterator[Callable[[VariantTask, RunResult], None] | None]:
     """Give a call that keeps results in batches; what it holds at the end, also at a bad one, is kept then."""
     if store is None:
         yield None

@@ -135,7 +135,7 @@ def time_words(time: CpuTime, *, quick: bool) -> str:
 
 def command(key: str, *, quick: bool) -> str:
     """Return the command line that computes the same."""
-    return f"python -m dlsched reproduce {key}{' --quick' if quick else ''}"
+    return f"dlsched reproduce {key}{' --quick' if quick else ''}"
 
 
 def short(text: str, longest: int = SHORT) -> str:

@@ -178,7 +178,7 @@ def _check(rule: Rule, draws: tuple[Replicate, ...], error: str, futures: int, *
         return judge(rule, draws, error)
     found = decided(rule, draws, futures)
     verdict: Verdict = "unsure" if found is None else "meets" if found else "fails"
-    why = f"stopped after {amount(len(draws), 'future')}"
+    why = f"stopped after {len(draws):,} of {amount(futures, 'future')}"
     nothing = tuple(TargetCheck(target, verdict, None, None, 0, 0) for target in rule.targets)
     return Check(verdict, nothing, 0, 0, None, 0, why, stopped=True)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.studies.design.factors import Value, factor_of, options_of, without_neutral
+from dlsched.studies.design.factor import Value
+from dlsched.studies.design.factors import factor_of, options_of, without_neutral
 
 LOAD = "demand"
 """The change that makes more jobs."""

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
-from dlsched.metrics.stats.intervals import binomial_interval, mean_interval
+from dlsched.metrics.stats.intervals import binomial_interval, mean_interval, t_quantile
 from dlsched.metrics.stats.statements import Estimate, possible, value_of
 from dlsched.studies.sizing.targets import Target
 from dlsched.wording.certainty import FEWEST_DAYS
@@ -24,6 +25,8 @@ Claim = Literal["average", "nearly-every"]
 RECORDED = 0
 """The future that was recorded, where one was."""
 ROUNDING = 1e-9
+SURELY = 1e-6
+"""By so much of its limit an interval has to end beyond a target, so that rounding decides nothing."""
 _WORST: tuple[Verdict, ...] = ("fails", "unsure", "meets")
 
 
@@ -152,8 +155,8 @@ def judge(rule: Rule, draws: Sequence[Replicate], error: str = "") -> Check:
 def decided(rule: Rule, draws: Sequence[Replicate], futures: int) -> bool | None:
     """Return whether a size meets its targets over so many futures, as far as some of them decide it; None = open.
 
-    Never another verdict than that on all of them: what was recorded fails, too many miss, no more can miss, or the sum
-    so far is above what the mean allows of all.
+    Never another verdict than that on all of them: what was recorded fails, too many miss, no more can miss, or the
+    mean, or the interval around it, ends beyond a target whatever the others say.
     """
     if len(draws) == futures:
         return judge(rule, draws).verdict == "meets"
@@ -164,7 +167,8 @@ def decided(rule: Rule, draws: Sequence[Replicate], futures: int) -> bool | None
     counted, whole = rule.counted(draws), futures - rule.recorded
     if rule.claim == "average":
         missing = any(draw.error for draw in draws) or any(values_of(draws, one.metric) is None for one in rule.targets)
-        beyond = any(_mean_beyond(target, counted, whole) for target in rule.targets)
+        surely_beyond = _mean_beyond if rule.recorded else _interval_beyond
+        beyond = any(surely_beyond(target, counted, whole) for target in rule.targets)
         return False if draws and (missing or beyond) else None
     hits, needed = sum(is_hit(rule.targets, draw) for draw in counted), math.ceil(rule.level * whole - ROUNDING)
     if hits + whole - len(counted) < needed:
@@ -179,6 +183,33 @@ def _mean_beyond(target: Target, draws: Sequence[Replicate], whole: int) -> bool
     least, most = possible(target.kpi, values)
     to_come = (whole - len(values)) * (least if target.side == "at most" else most) if whole > len(values) else 0.0
     return math.isfinite(to_come) and target.share_used((sum(values) + to_come) / whole) > 1 + ROUNDING
+
+
+def _interval_beyond(target: Target, draws: Sequence[Replicate], whole: int) -> bool:
+    """Whether the interval of the mean over so many futures ends beyond a target whatever those to come say.
+
+    The end is the mean, plus or minus c times the root of the sum of squares around it, c = t / sqrt(n (n - 1)); that
+    of a logarithm lies further out. It is convex in the values to come and alike in each, so that it is best with all
+    of them equal. With k values seen of mean v and sum of squares S, and q = k (n - k) / n, they are then
+    sqrt(S / (c^2 k^2 - q)) on the better side of v, or as good as they can be if that is no number.
+    """
+    values = np.array([float(value) for draw in draws if (value := draw.values.get(target.metric)) is not None])
+    if _mean_beyond(target, draws, whole) or not len(values):
+        return len(values) > 0
+    sign = 1.0 if target.side == "at most" else -1.0
+    least, most = possible(target.kpi, values.tolist())
+    bound = sign * (least if sign > 0 else most)
+    if not math.isfinite(bound):
+        return False
+    seen, left = sign * values, whole - len(values)
+    squares, at = float(((seen - seen.mean()) ** 2).sum()), float(seen.mean())
+    error = t_quantile(whole - 1) / math.sqrt(whole * (whole - 1))
+    share = len(seen) * left / whole
+    steep = (error * len(seen)) ** 2 - share
+    to_come = max(bound, at - math.sqrt(squares / steep)) if steep > 0 else bound
+    mean = (float(seen.sum()) + left * to_come) / whole
+    end = sign * (mean + error * math.sqrt(squares + share * (to_come - at) ** 2))
+    return target.share_used(min(max(end, least), most)) > 1 + SURELY
 
 
 def promises(rule: Rule, draws: Sequence[Replicate]) -> bool:

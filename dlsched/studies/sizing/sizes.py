@@ -10,7 +10,8 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import HOURS_PER_MONTH
-from dlsched.studies.design.factors import NODES_OF, Value, changed, factor_of, pool_of
+from dlsched.studies.design.factor import Value
+from dlsched.studies.design.factors import NODES_OF, changed, factor_of, pool_of
 from dlsched.studies.sizing.answer import CostBy, Counts, VmRange
 from dlsched.studies.sizing.conditions import refuse_options
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES, TypeRange

@@ -25,6 +25,8 @@ Place = tuple[Counts, float]
 """A size at a load: nodes by type, and how many times as many jobs there are."""
 GUESSED = 2
 """Futures from which a search guesses whether all of them would meet the targets."""
+MORE_AT_ONCE = 4
+"""A verdict that is open takes a quarter more futures: what is run beyond need is little, and workers share them."""
 RESERVED = 5
 """So many times the futures of a size are kept back while sizes are guessed at."""
 
@@ -91,7 +93,7 @@ class SizeTrials:
             if found is not None:
                 return found
             waiting = [seed for seed in self._hardest_first(seeds) if seed not in tried.draws]
-            self._run(place, waiting[: max(1, len(tried.draws))])
+            self._run(place, waiting[: max(1, len(tried.draws) // MORE_AT_ONCE)])
 
     def promises(self, counts: Counts, load: float = 1.0, *, served: bool = False) -> bool:
         """Return whether a size looks as if it met all targets, by a few futures; ``served``: those that do not rise

@@ -12,17 +12,8 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.placement import can_ever_fit
-from dlsched.studies.design.factors import (
-    MISHAPS,
-    NODES_OF,
-    OWN,
-    Factor,
-    Value,
-    changed,
-    factor_of,
-    factors_for,
-    pool_of,
-)
+from dlsched.studies.design.factor import Factor, Value
+from dlsched.studies.design.factors import MISHAPS, NODES_OF, OWN, changed, factor_of, factors_for, pool_of
 from dlsched.studies.sweep.spec import AxisSpec
 from dlsched.workload.import_report import arrival_window_s
 
@@ -120,8 +111,12 @@ def low_and_high(scenario: Scenario, change: Factor) -> tuple[Value, ...]:
     own = change.own(scenario)
     if change.key == "mishaps":
         return MISHAPS
+    if change.kind == "names" and change.choices:
+        return tuple(one for one in change.choices if one != own) or change.choices
     if change.kind == "names":
         return (_named(scenario, change),)
+    if change.choices and own in (0, *change.choices):  # no limit, or a limit of nothing
+        return (0.0,) if own else change.choices
     if own is None or own == 0 or isinstance(own, str):
         return WHERE_ZERO.get(change.key, (min(max(1.0, change.low), change.high),))
     step = max(1, round(BESIDE * own)) if change.kind == "whole" else BESIDE * own

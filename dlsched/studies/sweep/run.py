@@ -13,11 +13,12 @@ from dlsched.store.record import CellStore
 from dlsched.studies.batches import usual_seconds
 from dlsched.studies.design import RunResult, factor_of, plan_of
 from dlsched.studies.design.run import VariantPlan, run_plan
+from dlsched.studies.design.variants import Value
 from dlsched.studies.estimate import LIST_RUN_S
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import require_scenario
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
-from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
+from dlsched.studies.sweep.spec import AxisSpec, SweepSpec, policy_of, read_values
 from dlsched.studies.sweep.words import question_words
 
 
@@ -68,6 +69,19 @@ def check_question(spec: SweepSpec, scenario: Scenario) -> None:
         if axis.policy and axis.policy not in spec.policies:
             why = f"is of a policy that is not swept, {axis.policy}"
             raise InputError(f"parameter {axis.key}", why, "Add it to the policies")
+
+
+def read_axis(scenario: Scenario, key: str, text: str) -> list[Value]:
+    """Return the typed values of an axis; those with a sign are added to what the scenario has, where that is meant.
+
+    Raises
+    ------
+    InputError
+        For a range that is none, and for an unknown key.
+    """
+    values = read_values(key, text)
+    factor = None if policy_of(key) else factor_of(scenario, key)
+    return values if factor is None or factor.base is None else [factor.read(value) for value in values]
 
 
 def answer_of(

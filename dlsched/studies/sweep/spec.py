@@ -41,7 +41,7 @@ class AxisSpec(FrozenModel):
 def policy_of(key: str) -> str:
     """Return the policy of a key "policy.parameter", "" where the part before the point names none."""
     name, point, _ = key.partition(".")
-    return name if point and any(spec.key == name for spec in registry.POLICIES) else ""
+    return name if point and registry.is_known(name) else ""
 
 
 class SweepSpec(FrozenModel):
@@ -166,8 +166,9 @@ def _range(key: str, text: str) -> list[Value]:
 
 
 def _value(text: str) -> Value:
+    """Return a number, or a text as it is; a plus says that a number is added, so it stays."""
     try:
-        return float(text)
+        return text if text.startswith("+") else float(text)
     except ValueError:
         return text
 

@@ -2,9 +2,9 @@
 
 from dlsched.studies.study import Study
 from dlsched.studies.what_if.answer import WhatIf, comparison_of
-from dlsched.studies.what_if.estimate import estimate_s, guess_s, plan_s
+from dlsched.studies.what_if.estimate import estimate_s, guess_s, plan_s, run_s
 from dlsched.studies.what_if.link import LINK_PARAMS, read_link, written_link
-from dlsched.studies.what_if.run import run_what_if
+from dlsched.studies.what_if.run import run_what_if, runs_of_numbers
 from dlsched.studies.what_if.spec import (
     WhatIfPlan,
     WhatIfSpec,
@@ -31,7 +31,9 @@ __all__ = [
     "planned",
     "read_link",
     "read_spec",
+    "run_s",
     "run_what_if",
+    "runs_of_numbers",
     "unchanged",
     "written_link",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,7 +13,8 @@ from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies.design import Futures, Variant, usual_futures
-from dlsched.studies.design.factors import factors_for, without_neutral
+from dlsched.studies.design.factor import Factor
+from dlsched.studies.design.factors import factor_of, factors_for, without_neutral
 from dlsched.studies.design.variants import Value
 from dlsched.studies.what_if.spec import WhatIfSpec
 
@@ -100,12 +102,19 @@ def _params(name: str, link: Link) -> list[tuple[str, Any]]:
 
 
 def _changes(name: str, link: Link, scenario: Scenario) -> Iterable[tuple[str, Value]]:
-    changes = sorted(factors_for(scenario), key=lambda change: -len(change.key))
-    read: dict[str, Callable[[Value], Value]] = {change.key: change.read for change in changes}
     for text in link.get(name, ()):
-        # The longest key first: names of VM types may hold a colon.
-        key = next((key for key in read if text.startswith(f"{key}:")), None)
-        if key is None:
+        factor, value = _factor(text, scenario)
+        if factor is None:
             why = "is not a change of this scenario"
-            raise InputError(f"link, {name}={text:.80}", why, f"Write it as key:value; keys are {', '.join(read)}")
-        yield key, read[key](text[len(key) + 1 :])
+            keys = ", ".join(change.key for change in factors_for(scenario))
+            raise InputError(f"link, {name}={text:.80}", why, f"Write it as key:value; keys are {keys}")
+        yield factor.key, factor.read(value)
+
+
+def _factor(text: str, scenario: Scenario) -> tuple[Factor | None, str]:
+    """Return the factor and the value of "key:value"; the longest key, because names may hold a colon."""
+    for at in range(len(text) - 1, 0, -1):
+        if text[at] == ":":
+            with suppress(InputError):
+                return factor_of(scenario, text[:at]), text[at + 1 :]
+    return None, ""

@@ -29,8 +29,11 @@ PLURAL = ("demand", "durations", "prices", "weights", "failures", "failure_at", 
 """Changes whose name is a plural."""
 PLURAL_METRICS = ("late_share", "completed")
 """Metrics whose headline name is a plural."""
-TOLD_WHOLE = ("failure_at", "failures", "run_time_spread", "vm_types", "days")
-"""Changes that today's value adds nothing to."""
+TOLD_WHOLE = (
+    "failure_at", "failures", "run_time_spread", "vm_types", "days",
+    "borrowing", "fair_sharing", "reclaim", "within", "strategy",
+)  # fmt: skip
+"""Changes that today's value adds nothing to, by the first part of their key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def moved_words(one: Moved) -> str:
     if one.key == "policy":
         return f"{one.after} instead of {one.before}"
     after = setting_words(one.key, one.label, one.unit, one.after)
-    if one.unit == "x" or one.key in TOLD_WHOLE:
+    if one.unit == "x" or one.key.partition(".")[0] in TOLD_WHOLE:
         return after
     return f"{after} instead of {value_words(one.key, one.unit, one.before)}"
 

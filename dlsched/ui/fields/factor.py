@@ -48,7 +48,14 @@ def control(
 
     label = _label(factor, own, is_moved=value is not None)
     common: dict[str, Any] = {"key": key, "on_change": moved, "help": dollars(factor.help)}
-    if factor.kind == "names":
+    if factor.kind == "names" and factor.choices:
+        options = list(factor.choices) if now is None or now in factor.choices else [str(now), *factor.choices]
+        st.session_state[key] = options[0] if now is None else str(now)
+        st.selectbox(label, options, format_func=lambda one: value_words(factor.key, factor.unit, one), **common)
+    elif factor.choices:
+        st.session_state[key] = f"{now:g}" if isinstance(now, int | float) else str(now or "")
+        st.text_input(label, placeholder=f"a number or {', '.join(factor.choices)}", **common)
+    elif factor.kind == "names":
         st.session_state[key] = "" if now is None else str(now)
         st.text_input(label, placeholder=EXAMPLES.get(factor.key, ""), **common)
     elif factor.unit == "x":

@@ -10,7 +10,7 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import LABELS, POLICIES, find, unmet_needs
+from dlsched.policies.registry import find, policies, policy_label, unmet_needs
 from dlsched.store.runs import RunInfo
 from dlsched.studies.design import Variant
 from dlsched.ui.fields.recommended import recommended
@@ -27,12 +27,14 @@ NOT_OFFERED = "Policies that need what the scenario lacks are not offered; Run s
 
 def offered(scenario: Scenario) -> list[str]:
     """Return the policies that have all they need."""
-    return [spec.key for spec in POLICIES if not unmet_needs(spec, scenario)]
+    return [spec.key for spec in policies() if not unmet_needs(spec, scenario)]
 
 
 def usual(scenario: Scenario) -> tuple[str, ...]:
-    """Return the policies that are recommended, the baseline first."""
-    return tuple(one.key for one in recommended(scenario))
+    """Return the policies that are recommended, the baseline first: what runs today, where that is known."""
+    keys = tuple(one.key for one in recommended(scenario))
+    said = todays_policy(scenario)
+    return keys if said is None else (said.policy, *(key for key in keys if key != said.policy))
 
 
 def usual_variant(scenario: Scenario) -> Variant:
@@ -61,7 +63,8 @@ def todays_policy(scenario: Scenario) -> Variant | None:
 
 def say_todays_policy(scenario: Scenario, variant: Variant) -> None:
     """Remember what this cluster runs today, for a scenario and its versions."""
-    session.store().set_setting(TODAYS + session.lineage_of(scenario), variant.model_dump(mode="json"))
+    said = f"today's policy of {scenario.name}: {policy_label(variant.policy)}"
+    session.store().set_setting(TODAYS + session.lineage_of(scenario), variant.model_dump(mode="json"), said)
 
 
 def variant_of(info: RunInfo) -> Variant:
@@ -89,7 +92,7 @@ def policy_field(
     if st.session_state.get(key) not in choices:
         st.session_state[key] = choices[0]
     return str(
-        st.selectbox(label, choices, key=key, persist_state="session", width=width, format_func=LABELS.__getitem__,
+        st.selectbox(label, choices, key=key, persist_state="session", width=width, format_func=policy_label,
                      on_change=on_change, help=NOT_OFFERED)
     )  # fmt: skip
 

@@ -29,6 +29,8 @@ def recommended(scenario: Scenario) -> tuple[Recommended, ...]:
         found = _renting()
     else:
         found = _by_curves() if has_curves(scenario) else _everyday(scenario)
+    if scenario.queues is not None:
+        found = [Recommended("queue-tree", "Jobs are admitted by the quotas of their queues: the baseline."), *found]
     return tuple(one for one in found if not unmet_needs(find(one.key), scenario))[:MOST]
 
 

@@ -15,7 +15,8 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find
 from dlsched.studies.design import Futures, Variant
-from dlsched.studies.design.factors import Value, without_neutral
+from dlsched.studies.design.factor import Value
+from dlsched.studies.design.factors import without_neutral
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.sizing.conditions import written
 from dlsched.studies.sizing.rule import Claim
@@ -28,7 +29,7 @@ from dlsched.ui.fields.policy_and_params import (
     policy_field,
     usual_variant,
 )
-from dlsched.ui.frame import loaders, session
+from dlsched.ui.frame import loaders, session, writing
 from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
@@ -250,7 +251,7 @@ def _lacking(scenario: Scenario) -> None:
             continue
         label, rule, change = OFFERS[need]
         st.markdown(f":gray[{what}]")
-        if st.button(label, key=f"goal-fill-{need.name}", type="tertiary", help=dollars(rule)):
+        if writing.button(label, key=f"goal-fill-{need.name}", type="tertiary", help=dollars(rule)):
             with mistakes_shown():
                 session.keep(change(scenario), based_on=scenario.content_hash)
                 st.rerun()

@@ -10,7 +10,7 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.design import Futures, usual_futures
 from dlsched.studies.design.variants import Value
-from dlsched.ui.frame import session
+from dlsched.ui.frame import identity, session
 from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import is_random
 from dlsched.wording.formats import amount, listed, share
@@ -40,7 +40,8 @@ def futures_of(scenario: Scenario) -> Futures:
 def choose(scenario: Scenario, futures: Futures) -> None:
     """Let all pages look at these futures of a scenario, and of its versions, from now on."""
     now = {"count": futures.count, "vary": futures.vary}
-    session.store().set_setting(PREFIX + session.lineage_of(scenario), now)
+    said = f"futures of {scenario.name}: {', '.join([f'{futures.count:,}', *vary_words(futures.vary)])}"
+    session.store().set_setting(PREFIX + session.lineage_of(scenario), now, said)
 
 
 def menu(scenario: Scenario) -> None:
@@ -50,6 +51,9 @@ def menu(scenario: Scenario) -> None:
     with st.popover(safe(words(scenario, now), 60), key="futures-menu"):
         st.markdown("**Futures of this scenario**, the same on every page")
         st.markdown(_explained(scenario, now))
+        if reason := identity.why_not():
+            st.markdown(f":gray[{reason}.]")
+            return
         count = st.number_input(
             "Futures besides future 0", 0, MOST, now.count, key=f"futures-count-{tag}",
             help="With 40 a change must be better in 38 to be called better; with 10, in all of them",

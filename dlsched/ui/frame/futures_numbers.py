@@ -17,12 +17,16 @@ from dlsched.studies import cells
 from dlsched.studies.batches import batches, run_seconds
 from dlsched.studies.design import Futures, Variant, VariantTask
 from dlsched.studies.futures_numbers import FuturesNumbers, FuturesPlan, known_numbers, plan_futures
-from dlsched.ui.frame import session
+from dlsched.ui.frame import session, writing
+from dlsched.ui.frame.caches import drop_oldest, shared
 from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import about_seconds, amount
 
-LOOK_EVERY_S = 0.3
+LOOK_EVERY_S, SELDOM_S, SLOWER = 0.3, 1.5, 1.1
+"""How often a page that follows looks at first, how often at last, and how it gets from one to the other."""
+MOST_FAILED = 10_000
+"""Runs whose errors are remembered; an older one that is asked for again is computed, and fails, again."""
 REDRAWN_AT = 2.0
 """A page that shows some futures is drawn anew once there are so many times as many."""
 
@@ -49,11 +53,18 @@ def futures_numbers(choices: Sequence[tuple[Scenario, Variant]]) -> FuturesNumbe
     if any(scenario.generator is not None for scenario, _ in choices):
         futures = Futures.first(futures.count)
     asked = tuple((scenario.content_hash, variant.model_dump_json()) for scenario, variant in choices)
-    found = known_numbers(_plan(asked, futures.model_dump_json(), list(choices), futures), session.store())
+    plain = futures.model_dump_json()
+    plan = _plan(asked, plain, list(choices), futures)
+    found = _known(asked, plain, session.store().changes, plan)
     return replace(found, failed={key: error for key, error in _failed().items() if key in found.plan.tasks})
 
 
-@st.cache_resource(max_entries=50, show_spinner=False)
+@shared
+def _known(asked: object, futures: str, changes: int, _plan: FuturesPlan) -> FuturesNumbers:
+    return known_numbers(_plan, session.store())
+
+
+@shared
 def _plan(asked: object, futures: str, _choices: Sequence[tuple[Scenario, Variant]], _futures: Futures) -> FuturesPlan:
     return plan_futures(_choices, _futures)
 
@@ -112,21 +123,29 @@ def _asked() -> dict[str, Batch]:
 
 @st.cache_resource(show_spinner=False)
 def _failed() -> dict[str, str]:
-    """Return the errors of runs of this server that failed, by key."""
+    """Return the errors of runs of this server that failed, by key; the latest :data:`MOST_FAILED`."""
     return {}
 
 
-def _note_failures() -> None:
+@st.cache_resource(show_spinner=False)
+def _noted() -> set[str]:
+    """Return the ids of the batches whose failures are in :func:`_failed`."""
+    return set()
+
+
+def _note_failures(now: Sequence[TaskStatus]) -> None:
     """Remember what failed of batches that have ended: it is not asked for again by itself."""
-    for status in statuses():
-        if status.state.is_over:
+    for status in now:
+        if status.state.is_over and status.id not in _noted():
             rest = session.runner().answer(status.id)
             _failed().update({} if rest is None else {key: one.error for key, one in cells.outcomes_of(rest).items()})
+            drop_oldest(_failed(), MOST_FAILED)
+            _noted().add(status.id)
 
 
-def statuses() -> list[TaskStatus]:
-    """Return how batches of numbers are doing that were asked for on this server and are not forgotten."""
-    return session.runner().status([*_asked()])
+def statuses(*, mine: bool = False) -> list[TaskStatus]:
+    """Return how batches of numbers are doing that were asked for on this server, or by the user, and not forgotten."""
+    return session.runner().status([*_asked()], mine=mine)
 
 
 def is_run(status: TaskStatus) -> bool:
@@ -142,12 +161,13 @@ def scenario_hash_of(status: TaskStatus) -> str:
 
 def forget_over() -> None:
     """Take batches that have ended off the list."""
-    _note_failures()
-    over = [status.id for status in statuses() if status.state.is_over]
-    session.runner().forget(over)
+    now = statuses()
+    _note_failures(now)
+    session.runner().forget([status.id for status in now if status.state.is_over])
     there = {status.id for status in statuses()}
     for one in [one for one in _asked() if one not in there]:
         del _asked()[one]
+        _noted().discard(one)
 
 
 # ---- on the pages that show numbers ------------------------------------------------------------------
@@ -155,9 +175,10 @@ def forget_over() -> None:
 
 def under_way(numbers: FuturesNumbers) -> list[TaskStatus]:
     """Return the batches under way that compute what is missing here."""
-    _note_failures()
     missing = numbers.missing.keys()
-    return [one for one in statuses() if not one.state.is_over and missing & set(_asked()[one.id].keys)]
+    now = session.runner().status([one for one, batch in [*_asked().items()] if not missing.isdisjoint(batch.keys)])
+    _note_failures(now)
+    return [one for one in now if not one.state.is_over]
 
 
 def offer_missing(numbers: FuturesNumbers, key: str) -> None:
@@ -177,7 +198,7 @@ def offer_missing(numbers: FuturesNumbers, key: str) -> None:
         st.badge(so_far, color="violet", help="The others are being computed; this page shows them as they come")
     else:
         label = f"Compute the other {amount(numbers.missing_futures, 'future')} ({about_seconds(seconds_of(numbers))})"
-        st.button(label, key=f"{key}-compute", on_click=compute_missing, args=(numbers,),
+        writing.button(label, key=f"{key}-compute", on_click=compute_missing, args=(numbers,),
                   help="The numbers above then rest on all futures of this scenario")  # fmt: skip
 
 
@@ -186,16 +207,20 @@ def follow(numbers: FuturesNumbers) -> None:
 
     The page's own run follows, not a fragment with a timer, for the reason given in ``ui.simulate.queue``.
     """
-    shown, was_busy = len(numbers.places), False
+    shown, before, look_s = len(numbers.places), None, LOOK_EVERY_S
     while numbers.missing:
-        is_busy = bool(under_way(numbers))
-        now = known_numbers(numbers.plan, session.store())
-        if len(now.places) >= (REDRAWN_AT * max(shown, 1) if is_busy else shown + 1) or (was_busy and not is_busy):
-            st.rerun()
-        if not is_busy:
+        batches_left = {status.id for status in under_way(numbers)}
+        if batches_left != before:  # the store has more only when a batch has ended: many sessions look here at once
+            now = known_numbers(numbers.plan, session.store())
+            enough = len(now.places) >= (REDRAWN_AT * max(shown, 1) if batches_left else shown + 1)
+            failed_since = bool(numbers.missing.keys() & _failed().keys())
+            if enough or (not batches_left and (before is not None or failed_since)):
+                st.rerun()
+        if not batches_left:
             break
-        was_busy = True
-        time.sleep(LOOK_EVERY_S)
+        before = batches_left
+        time.sleep(look_s)
+        look_s = min(SELDOM_S, look_s * SLOWER)
 
 
 def progress_of(group: Sequence[TaskStatus]) -> tuple[float, float, int]:

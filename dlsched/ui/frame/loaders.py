@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from dlsched.domain.cluster import vm_capacity
 from dlsched.domain.counted import counted_of_vm, machines_of
@@ -13,6 +12,7 @@ from dlsched.domain.workload import CPU, GPU, Ints
 from dlsched.figures.bars import with_jobs
 from dlsched.figures.raster import top_groups
 from dlsched.store.runs import RunInfo
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.session import load_scenario, store
 from dlsched.wording.clock import Clock, clock_of
 
@@ -21,14 +21,19 @@ MOST_MACHINES = 8
 """As many colours as are clearly different in a chart."""
 
 
-@st.cache_resource(max_entries=200, show_spinner=False)
+@shared
 def metrics(run_id: str) -> dict[str, float | int | None]:
     """Return the metrics of a run."""
     return store().metrics(run_id)
 
 
 def info(run_id: str) -> RunInfo:
-    """Return what is frozen in a run (its note may change, so it is not cached)."""
+    """Return what the store says of a run."""
+    return _info(run_id, store().changes)
+
+
+@shared
+def _info(run_id: str, changes: int) -> RunInfo:
     return store().run_info(run_id)
 
 
@@ -42,7 +47,7 @@ def clock(run_id: str) -> Clock:
     return clock_of(scenario_of(run_id).workload)
 
 
-@st.cache_resource(max_entries=30, show_spinner=False)
+@shared
 def jobs(run_id: str) -> pd.DataFrame:
     """Return one row a job, as metrics.tables.jobs_of, with sizes in what counts; see :func:`jobs_counted`."""
     return jobs_counted(store().jobs(run_id), scenario_of(run_id))
@@ -89,24 +94,25 @@ def of_headline(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
     return frame[frame["counted"] == scenario.counted] if "counted" in frame else frame
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
+@shared
 def pieces(run_id: str) -> pd.DataFrame:
     """Return the little that the overview of a run needs of its segments: node, start_s, end_s, gpus, due_s."""
-    scenario, due_s = scenario_of(run_id), jobs(run_id)["due_s"].to_numpy(float)
-    pieces = store().segments(run_id)
+    scenario, due_s = scenario_of(run_id), store().jobs(run_id, columns=("due_s",))["due_s"].to_numpy(float)
+    needed = "row", "node", "start_s", "end_s", "gpus", "cpus", "mem_gib"
+    pieces = store().segments(run_id, columns=needed)
     if not is_of_gpus(scenario):
         named = pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id)))
         pieces = pieces_counted(named, scenario)
     return pieces[["node", "start_s", "end_s", "gpus"]].assign(due_s=due_s[pieces["row"].to_numpy()])
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
+@shared
 def waits(run_id: str) -> pd.DataFrame:
     """Return why jobs of a run waited, as metrics.tables.waits_of."""
     return store().waits(run_id)
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
+@shared
 def segments(run_id: str) -> pd.DataFrame:
     """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
     scenario = scenario_of(run_id)
@@ -115,7 +121,7 @@ def segments(run_id: str) -> pd.DataFrame:
     return with_machines(pieces_counted(named, scenario), scenario)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@shared
 def stays(run_id: str) -> pd.DataFrame:
     """Return the billed stays of machines, as metrics.tables.nodes_of, with gpu_type and gpus of the machine."""
     scenario = scenario_of(run_id)
@@ -151,7 +157,7 @@ def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> p
     return found.reindex(pieces.index).fillna("")
 
 
-@st.cache_resource(max_entries=40, show_spinner=False)
+@shared
 def groups(run_id: str, by: str) -> tuple[str, ...]:
     """Return the largest groups of the whole run, so that a user keeps its colour when the window moves.
 
@@ -175,7 +181,7 @@ def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group
     return [name for name in names if name in pieces and (pieces[name] != pieces[name].iloc[0]).any()]
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@shared
 def series(run_id: str) -> pd.DataFrame:
     """Return the run's series over time, as metrics.tables.series_of."""
     return store().series(run_id)

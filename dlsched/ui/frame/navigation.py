@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from dlsched.ui.frame import glossary
+from dlsched.ui.frame import glossary, link
+from dlsched.ui.frame.options import access
 
 PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "": (("home/home.py", "Home", "home", ""),),
@@ -22,10 +23,12 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "Results": (
         ("results/compare.py", "Compare", "compare_arrows", "compare"),
         ("results/run_details.py", "Run details", "monitoring", "run-details"),
+        ("results/queues.py", "Queues", "account_tree", "queues"),
     ),
     "Plan": (
         ("plan/what_if.py", "What if", "alt_route", "what-if"),
         ("plan/capacity.py", "Capacity", "straighten", "capacity"),
+        ("plan/when.py", "When jobs start", "schedule", "when"),
         ("plan/memo.py", "Memo", "description", "memo"),
     ),
 }
@@ -36,11 +39,17 @@ LAB = (
     ("lab/reproductions.py", "Paper checks", "fact_check", "paper-checks"),
 )
 """Pages of the lab, as in PAGES: folded at the foot of the sidebar, as a planner does not need them."""
+TRAIL = ("server/trail.py", "Audit trail", "history", "trail")
+"""Page of a server with a login, as in PAGES: at the foot of the sidebar there, reached by its link elsewhere."""
+OF_QUEUES = {"Queues"}
+"""Pages about scenarios with quotas."""
+HAS_QUEUES = "has-queues"
+"""Key in the session: whether the scenario that is looked at has quotas."""
 FOLDER = "pages"
 PART = "part"
 """Parameter of an address, and key in the session, that names the part of a page."""
 
-_ENTRIES = [entry for entries in (*PAGES.values(), LAB) for entry in entries]
+_ENTRIES = [entry for entries in (*PAGES.values(), LAB, [TRAIL]) for entry in entries]
 SCRIPTS = {title: f"{FOLDER}/{script}" for script, title, _, _ in _ENTRIES}
 """Title of a page -> its script."""
 ADDRESSES = {title: url for _, title, _, url in _ENTRIES}
@@ -98,11 +107,16 @@ OLD_NAMES = {"Who wins, who loses": "Who gains, who loses"}
 
 
 def navigation(*, hidden: bool = False) -> StreamlitPage:
-    """Build the sidebar and return the page to run."""
+    """Build the sidebar and return the page to run; pages that say nothing of the scenario are reached by links only.
+
+    ``hidden``: without a sidebar.
+    """
+    left_out = set() if st.session_state.get(HAS_QUEUES) else OF_QUEUES
     sections = {
-        section: [_page(*entry, visibility="visible") for entry in entries] for section, entries in PAGES.items()
+        section: [_page(*entry, visibility="hidden" if entry[1] in left_out else "visible") for entry in entries]
+        for section, entries in PAGES.items()
     }
-    sections[""] += [_page(*entry, visibility="hidden") for entry in LAB]
+    sections[""] += [_page(*entry, visibility="hidden") for entry in (*LAB, TRAIL)]
     sections[""] += [
         st.Page(_redirect(there), title="Moved", url_path=old, visibility="hidden")
         for old, there in OLD_ADDRESSES.items()
@@ -111,11 +125,15 @@ def navigation(*, hidden: bool = False) -> StreamlitPage:
     if (old := OLD_PARTS.get(page.title)) and (part := st.query_params.get(old)):
         del st.query_params[old]
         st.session_state[PART] = OLD_NAMES.get(part, part)
+        link.rename(old, PART, st.session_state[PART])
     if not hidden:
         is_open = page.title in {title for _, title, _, _ in LAB}
         with st.sidebar.expander("Lab", expanded=is_open, key=f"lab-{is_open}"):
             for script, title, icon, _ in LAB:
                 st.page_link(f"{FOLDER}/{script}", label=title, icon=f":material/{icon}:")
+        if access().login != "none":
+            script, title, icon, _ = TRAIL
+            st.sidebar.page_link(f"{FOLDER}/{script}", label=title, icon=f":material/{icon}:")
         st.sidebar.button("Glossary", icon=":material/menu_book:", type="tertiary", key="open-glossary",
                           on_click=glossary.look_up)  # fmt: skip
     return page
@@ -133,6 +151,8 @@ def _redirect(there: Moved) -> Callable[[], None]:
 
     def go() -> None:
         asked = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(SCRIPTS[there.title], query_params=there.query(asked))
+        query = there.query(asked)
+        link.asks({name: [values] if isinstance(values, str) else values for name, values in query.items()})
+        st.switch_page(SCRIPTS[there.title], query_params=query)
 
     return go

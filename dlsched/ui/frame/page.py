@@ -9,7 +9,8 @@ import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.ui.frame import glossary, run_state, scenario_bar, scenario_menu, session
+from dlsched.ui.frame import glossary, identity, link, run_state, scenario_bar, scenario_menu, session, writing
+from dlsched.ui.frame.navigation import HAS_QUEUES
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 
@@ -57,10 +58,14 @@ def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True, a
         name = session.scenario_info().name
     except StoreError as error:
         _lost(title, error)
+    if st.session_state.get(HAS_QUEUES, False) != (current.queues is not None):
+        st.session_state[HAS_QUEUES] = current.queues is not None
+        st.rerun()  # the sidebar was built before the scenario was known
     session.write_url(*url)
     name_tab(title, name)
     if bar:
         scenario_bar.show(current, assumed=assumed)
+    identity.reader_line()
     st.title(title, anchor=False)
     glossary.drawer()
     return current
@@ -99,6 +104,9 @@ def _lost(title: str, error: StoreError) -> None:
     if isinstance(error, session.ScenarioDeleted):
         _deleted(error)
     error_box(error)
+    if not identity.may_write():
+        st.button("Try again", key="lost-again", on_click=st.query_params.clear)
+        link.stop()
     with st.container(horizontal=True):
         if st.button("Continue with the demo", type="primary"):
             st.query_params.clear()
@@ -107,16 +115,16 @@ def _lost(title: str, error: StoreError) -> None:
         if st.button("Import an export file"):
             session.keep(session.demo())
             session.go("Run", part="History")
-    st.stop()
+    link.stop()
 
 
 def _deleted(error: session.ScenarioDeleted) -> None:
     """Offer to restore what a link names, or to go on with what was used last."""
     st.warning(safe(error, 200))
     with st.container(horizontal=True):
-        if st.button("Restore it", type="primary", key="restore-linked"):
+        if writing.button("Restore it", type="primary", key="restore-linked"):
             scenario_menu.bring_back(error.deletion)
         if st.button("Continue with another scenario", key="leave-deleted"):
             st.query_params.clear()
             scenario_menu.open_scenario(session.start_scenario().scenario_hash)
-    st.stop()
+    link.stop()

@@ -9,7 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreError
-from dlsched.ui.frame import glossary, session
+from dlsched.ui.frame import glossary, session, writing
 from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.assumptions import Premise
@@ -100,11 +100,12 @@ def part_of_page(names: Iterable[str]) -> str:
     return str(chosen)
 
 
-def empty(why: str, button: str, on_click: Callable[[], object], key: str) -> None:
-    """Show why the page is empty and the one button that fills it."""
+def empty(why: str, button: str, on_click: Callable[[], object], key: str, *, computes: bool = False) -> None:
+    """Show why the page is empty and the one button that fills it; ``computes``: it is disabled for a reader."""
+    show = writing.button if computes else st.button
     with st.container(border=True):
         st.markdown(why)
-        if st.button(button, type="primary", key=key):
+        if show(button, type="primary", key=key):
             on_click()
 
 

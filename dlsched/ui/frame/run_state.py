@@ -36,13 +36,18 @@ def page_opened(title: str) -> None:
 
 
 def everything() -> list[TaskStatus]:
-    """Return how all runs are doing, and the numbers of futures that come after them."""
+    """Return how all runs of all users are doing, and the numbers of futures that come after them."""
     return [*session.runner().status(), *futures_numbers.statuses()]
 
 
+def own() -> list[TaskStatus]:
+    """Return how this user's runs are doing, and the numbers of futures that come after them."""
+    return [*session.runner().status(mine=True), *futures_numbers.statuses(mine=True)]
+
+
 def batch() -> list[TaskStatus]:
-    """Return how the tasks are doing that this browser tab started last."""
-    return session.runner().status(st.session_state.get(BATCH, []))
+    """Return how the tasks are doing that this browser tab started last, without those it has cancelled since."""
+    return [status for status in session.runner().status(st.session_state.get(BATCH, [])) if status.mine]
 
 
 def is_followed() -> bool:

@@ -13,7 +13,7 @@ from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import Comparison, common_jobs, compare
 from dlsched.metrics.stats.statements import Estimate, value_of
 from dlsched.metrics.summary import Metrics
-from dlsched.policies.registry import POLICIES, find
+from dlsched.policies.registry import find_stored, policies
 from dlsched.studies.design import Variant
 from dlsched.studies.futures_numbers import FuturesNumbers
 from dlsched.ui.frame import futures_numbers, loaders, session
@@ -85,13 +85,13 @@ def series_of(runs: pd.DataFrame) -> list[Series]:
     older version are not of the same thing: they come last and say so. Those of a policy that this version does not
     have are left out.
     """
-    place = {spec.key: number for number, spec in enumerate(POLICIES)}
+    place = {spec.key: number for number, spec in enumerate(policies())}
     runs = runs.assign(place=runs["policy"].map(place)).dropna(subset=["place"])
     ordered = runs.sort_values(["stale", "place", "seed"], kind="stable")
     groups = ordered.groupby(["stale", "code_version", "policy", "params"], sort=False)
     found = [
         Series(
-            find(str(policy)).label + (", older version" if stale else ""),
+            find_stored(str(policy)).label + (", older version" if stale else ""),
             str(policy),
             str(params),
             tuple(part["run_id"]),
@@ -131,7 +131,9 @@ def chosen_of(run_ids: Sequence[str]) -> list[Series]:
     series_in = {one: series_of(session.runs_of(one)) for one in {info.scenario_hash for info in infos.values()}}
     chosen: list[Series] = []
     for run, info in infos.items():
-        alone = Series(find(info.policy).label, info.policy, json.dumps(dict(info.params)), (run,), (info.seed,), True)
+        alone = Series(
+            find_stored(info.policy).label, info.policy, json.dumps(dict(info.params)), (run,), (info.seed,), True
+        )
         series = holding(series_in[info.scenario_hash], run) or alone
         if series not in chosen:
             chosen.append(series)
@@ -187,7 +189,7 @@ def shared_seeds(chosen: Sequence[Series]) -> list[int]:
 
 def are_exact(chosen: Sequence[Series]) -> bool:
     """Whether nothing is random in the scenario nor in the policies of these series, so that one draw says all."""
-    return not any(find(s.policy).draws or is_random(loaders.scenario_of(s.run_ids[0])) for s in chosen)
+    return not any(find_stored(s.policy).draws or is_random(loaders.scenario_of(s.run_ids[0])) for s in chosen)
 
 
 def distinct(chosen: list[Series], scenario_names: Mapping[str, str]) -> list[Series]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import LABELS
+from dlsched.policies.registry import policy_label
 from dlsched.runner.background import TaskStatus
 from dlsched.store.scenarios import ScenarioInfo
 from dlsched.ui.frame import futures, run_state, scenario_menu, session
@@ -33,7 +33,7 @@ def show(current: Scenario, *, assumed: bool = True) -> None:
     """Show the bar; ``assumed``: with the scenario's assumptions."""
     info = session.scenario_info()
     edited = was_edited(info)
-    busy = any(not status.state.is_over for status in session.runner().status())
+    busy = any(not status.state.is_over for status in run_state.own())
     texts = [safe(info.name, scenario_menu.LONGEST_NAME), "v10", *facts(current)]
     texts += [label for kind, (label, _) in DATA_CHIP.items() if kind == current.data_kind]
     texts += ["10 assumptions"] * assumed + [EDITED] * edited + ["10 running 50%"] * busy
@@ -139,7 +139,7 @@ def _price(current: Scenario) -> str:
 
 
 def _edited(info: ScenarioInfo) -> None:
-    parent = session.store().scenario_info(info.based_on or "")
+    parent = session.info_of(info.based_on or "")
     with st.popover(f":violet[{EDITED}]", key="bar-edited"):
         st.markdown(
             f"v{info.version} has no run yet. Results you have seen belong to v{parent.version if parent else 1}."
@@ -149,11 +149,11 @@ def _edited(info: ScenarioInfo) -> None:
 
 
 def _running() -> None:
-    """Show how far background work is, on every page; or that what this tab started is ready.
+    """Show how far this user's background work is, on every page; or that what this tab started is ready.
 
     It is drawn with the page and has no timer, for the reason given in queue.live_queue.
     """
-    statuses = run_state.everything()
+    statuses = run_state.own()
     under_way = {status.name for status in statuses if not status.state.is_over}
     if under_way:
         st.badge(f"{len(under_way)} running {share_done(statuses):.0%}", color="violet")
@@ -174,7 +174,7 @@ def _ticked() -> None:
     ticked = session.ticked_runs()
     if not ticked:
         return
-    runs = session.store().list_runs()
+    runs = session.listed_runs()
     runs = runs[runs["state"] == "stored"].set_index("run_id")
     known = [run for run in ticked if run in runs.index]
     first_draws = runs[runs["scenario_hash"] == session.scenario().content_hash].sort_values("seed", kind="stable")
@@ -197,11 +197,6 @@ def _ticked() -> None:
 def _run_name(runs: pd.DataFrame, run_id: str) -> str:
     run = runs.loc[run_id]
     return f"{policy_label(str(run['policy']))} · future {run['seed']}"
-
-
-def policy_label(key: str) -> str:
-    """Return the label of a policy; the key of one that this version does not have (an imported run)."""
-    return LABELS.get(key, key)
 
 
 def _toggle(run_id: str) -> None:

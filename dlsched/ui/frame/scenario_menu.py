@@ -8,7 +8,7 @@ import streamlit as st
 
 from dlsched.report.rerun import file_name
 from dlsched.store.scenarios import Deletion, ScenarioInfo
-from dlsched.ui.frame import session
+from dlsched.ui.frame import identity, session, writing
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import new_scenario
 from dlsched.wording.formats import amount
@@ -24,21 +24,24 @@ def menu(info: ScenarioInfo) -> None:
     closed = st.session_state.get(CLOSED, 0)
     with st.container(key="scenario-menu", width="content"), \
             st.popover(label, key=f"scenario-menu-{closed}"):  # fmt: skip
-        st.markdown("**Scenario menu**")
+        by = f" :gray[v{info.version} by {safe(info.made_by, 60)}]" if info.made_by else ""
+        st.markdown(f"**Scenario menu**{by}")
         _switch(info)
         with st.container(horizontal=True, gap="small"):
-            is_new = st.button("New…", key="bar-new", on_click=_close, help="A cluster first, then jobs for it")
-            if st.button("Duplicate", key="bar-duplicate", help="A copy to edit; this scenario stays unchanged"):
+            is_new = writing.button("New…", key="bar-new", on_click=_close, help="A cluster first, then jobs for it")
+            if writing.button("Duplicate", key="bar-duplicate", help="A copy to edit; this scenario stays unchanged"):
                 open_scenario(session.store().duplicate_scenario(info.scenario_hash).scenario_hash)
-            if st.button(
+            if writing.button(
                 "Delete", key="bar-delete", help="With all its versions and runs. You can restore it for one day."
             ):
                 _delete(info)
-        renamed = st.text_input("Name", info.name, key=f"bar-name-{info.scenario_hash}", max_chars=80)
-        if st.button("Rename", key="bar-rename") and renamed.strip() and renamed != info.name:
+        renamed = st.text_input(
+            "Name", info.name, key=f"bar-name-{info.scenario_hash}", max_chars=80, disabled=not identity.may_write()
+        )
+        if writing.button("Rename", key="bar-rename") and renamed.strip() and renamed != info.name:
             session.store().rename_scenario(info.scenario_hash, renamed)
             st.rerun()
-        parent = session.store().scenario_info(info.based_on) if info.based_on else None
+        parent = session.info_of(info.based_on) if info.based_on else None
         if parent and st.button(f"Undo last edit (back to v{parent.version})", key="bar-undo"):
             open_scenario(parent.scenario_hash)
         _download(info.name)
@@ -62,7 +65,7 @@ def open_scenario(scenario_hash: str) -> None:
 
 
 def _switch(info: ScenarioInfo) -> None:
-    listed = session.store().list_scenarios()
+    listed = session.listed_scenarios()
     labels = {
         str(row["scenario_hash"]): f"{row['name']} · v{row['version']} · {amount(int(row['jobs']), 'job')}, "
         f"{amount(int(row['runs']), 'run')}"
@@ -96,8 +99,13 @@ def _download(name: str) -> None:
 def _delete(info: ScenarioInfo) -> None:
     """Delete the scenario and look at the last used other one; work on it is stopped, or it would come back."""
     runner = session.runner()
-    under_way = [status.id for status in runner.status() if not status.state.is_over]
-    runner.cancel([task for task in under_way if session.lineage_of(runner.task(task).scenario) == info.lineage])
+    under_way = [status for status in runner.status() if not status.state.is_over]
+    on_it = [one for one in under_way if session.lineage_of(runner.task(one.id).scenario) == info.lineage]
+    if others := [status for status in on_it if not status.mine]:
+        who = safe(others[0].asked_by or "Another user", 60)
+        st.error(f"{who} has {amount(len(others), 'run')} of this scenario under way. Delete it when they are done.")
+        return
+    runner.cancel([status.id for status in on_it])
     st.session_state[DELETED] = session.store().delete_scenario(info.scenario_hash)
     open_scenario(session.start_scenario().scenario_hash)
 
@@ -116,7 +124,7 @@ def undo_line() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="undo-line"):
         st.markdown(f"Deleted {_words(deletion)}.", width="content")
-        if st.button("Undo", key="undo-delete-scenario"):
+        if writing.button("Undo", key="undo-delete-scenario"):
             bring_back(deletion)
         if st.button("Hide", key="hide-undo", type="tertiary"):
             del st.session_state[DELETED]
@@ -131,7 +139,7 @@ def _words(deletion: Deletion) -> str:
 
 
 def _deleted() -> None:
-    gone = session.store().deletions()[:MOST_DELETED]
+    gone = session.deletions()[:MOST_DELETED]
     if not gone:
         return
     with st.expander(f"Deleted ({len(gone)})", key="bar-deleted"):
@@ -139,5 +147,5 @@ def _deleted() -> None:
         for place, deletion in enumerate(gone):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(_words(deletion))
-                if st.button("Restore", key=f"bar-restore-{place}"):
+                if writing.button("Restore", key=f"bar-restore-{place}"):
                     bring_back(deletion)

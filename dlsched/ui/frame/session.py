@@ -2,59 +2,92 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from dlsched.domain.errors import StoreError
+from dlsched.access.roles import command_line_actor
+from dlsched.domain.actor import NO_LOGIN
+from dlsched.domain.errors import NotAllowed, StoreError
 from dlsched.domain.scenario import Scenario
+from dlsched.runner import reading
 from dlsched.runner.background import Runner
-from dlsched.store import Store
+from dlsched.store import Store, portable
+from dlsched.store.connection import store_path
 from dlsched.store.scenarios import Deletion, ScenarioInfo
-from dlsched.studies.code_version import code_version
+from dlsched.store.server import StoreServer
+from dlsched.studies.code_version import code_version, plugin_versions
+from dlsched.ui.frame import identity, link
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.navigation import PART, SCRIPTS
+from dlsched.ui.frame.options import access, config, options
 
 SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
 OPEN_PART = "open_part"
 """The part of the next page that is asked for: no link may name it, as it is bound to the parts of this page."""
 HASH_DIGITS = 8
 MAX_TICKED = 12
+OPEN_WAIT_S = 3.0
+"""How long a starting app waits for a command that has the store."""
 USED, MOST_USED = "used_scenarios", 30
-"""Setting of the store: the scenarios that were looked at, the last one first."""
+"""Setting of the store: the scenarios that were looked at, the last one first; with a login one for each user."""
 
 
 @st.cache_resource(show_spinner=False)
-def _open_store(path: str | None) -> Store:
-    return Store(path)
+def _open_store(path: Path, read_only: bool) -> Store:
+    return Store(path, read_only, OPEN_WAIT_S, partial(reading.read_within_limits, "import file", portable.read))
+
+
+@st.cache_resource(show_spinner=False, on_release=StoreServer.close)
+def _serve_store(_store: Store) -> StoreServer:
+    rules = access()
+    return StoreServer(_store, lambda name: command_line_actor(rules, name))
+
+
+def _server_store() -> Store:
+    """Return the process's store, which commands on this machine use through this process."""
+    opened = _open_store(store_path(options().store, config().server.store), access().read_only)
+    if not opened.read_only:
+        _serve_store(opened)
+    return opened
 
 
 def store() -> Store:
-    """Return the process's store; StoreError when another process holds the file."""
-    return _open_store(_store_option(sys.argv[1:]))
+    """Return the process's store in the hands of this session's user.
 
-
-def _store_option(args: Sequence[str]) -> str | None:
-    """Return the file given with ``--store FILE`` after ``streamlit run app.py --``."""
-    for place, arg in enumerate(args):
-        if arg.startswith("--store="):
-            return arg.removeprefix("--store=")
-        if arg == "--store" and place + 1 < len(args):
-            return args[place + 1]
-    return None
+    Raises
+    ------
+    StoreError
+        When another process holds the file.
+    AccessRefused
+        When this user may not even read.
+    """
+    return _server_store().acting(identity.actor())
 
 
 @st.cache_resource(show_spinner=False)
 def _start_runner(_store: Store) -> Runner:
-    started = Runner(_store)
-    started.prepare()  # workers load the compiled code while the first page is read
-    return started
+    return Runner(_store, who=identity.actor)
+
+
+@st.cache_resource(show_spinner=False)
+def _prepare_runner(_runner: Runner) -> None:
+    """Let workers load the compiled code while the first page is read; once for the process."""
+    _runner.prepare()
 
 
 def runner() -> Runner:
-    """Return the process's background runner; it outlives page switches and closed tabs."""
-    return _start_runner(store())
+    """Return the process's background runner; it outlives page switches and closed tabs.
+
+    Its workers are started by the first user who may use them.
+    """
+    started = _start_runner(_server_store())
+    if identity.may_write():
+        _prepare_runner(started)
+    return started
 
 
 class ScenarioDeleted(StoreError):
@@ -67,7 +100,7 @@ class ScenarioDeleted(StoreError):
 
 def _known(scenario_hash: str) -> ScenarioInfo:
     """Return the line of a scenario; ScenarioDeleted or StoreError when it is not there."""
-    info = store().scenario_info(scenario_hash)
+    info = info_of(scenario_hash)
     if info is not None:
         return info
     deletion = store().deletion_of(scenario_hash)
@@ -87,19 +120,25 @@ def follow_url() -> None:
     if run_id := params.get("run"):
         st.session_state[RUN] = run_id
         _follow_run(run_id)
-    if runs := params.get("runs"):
-        wanted = [run for run in runs.split(",") if run][:MAX_TICKED]
-        base = params.get("base")
+    wanted, base = [run for run in params.get("runs", "").split(",") if run][:MAX_TICKED], params.get("base")
+    if wanted:
         st.session_state[TICKED] = sorted(wanted, key=lambda run: run != base)
+    if base not in wanted:
+        link.misread("base")
 
 
 def _follow_run(run_id: str) -> None:
     """A link to a run also names its scenario, unless the URL says another."""
-    if "scenario" not in st.query_params:
-        try:
-            st.session_state[SCENARIO] = store().run_info(run_id).scenario_hash
-        except StoreError:
-            return
+    names_scenario = "scenario" in st.query_params
+    if names_scenario and not link.is_new():
+        return
+    try:
+        scenario_hash = store().run_info(run_id).scenario_hash
+    except StoreError:
+        link.misread("run")
+        return
+    if not names_scenario:
+        st.session_state[SCENARIO] = scenario_hash
 
 
 def url_params(**more: str | None) -> dict[str, str]:
@@ -144,10 +183,30 @@ def scenario() -> Scenario:
     return load_scenario(key)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@shared
 def load_scenario(scenario_hash: str) -> Scenario:
     """Return a stored scenario; frozen, so that sessions may share it."""
     return store().get_scenario(scenario_hash)
+
+
+def info_of(scenario_hash: str) -> ScenarioInfo | None:
+    """Return the line of a scenario, by the first digits of its hash or all; None if it is not in the store."""
+    return _info_of(scenario_hash, store().changes)
+
+
+@shared
+def _info_of(scenario_hash: str, changes: int) -> ScenarioInfo | None:
+    return store().scenario_info(scenario_hash)
+
+
+def deletions() -> Sequence[Deletion]:
+    """Return what was deleted and can be brought back, the latest first."""
+    return _deletions(store().changes)
+
+
+@shared
+def _deletions(changes: int) -> Sequence[Deletion]:
+    return store().deletions()
 
 
 def scenario_info() -> ScenarioInfo:
@@ -157,14 +216,28 @@ def scenario_info() -> ScenarioInfo:
 
 def lineage_of(scenario: Scenario) -> str:
     """Return what a scenario and all its versions have in common: settings of it are kept under this name."""
-    info = store().scenario_info(scenario.content_hash)
+    info = info_of(scenario.content_hash)
     return scenario.content_hash if info is None else info.lineage
 
 
 def start_scenario() -> ScenarioInfo:
-    """Return the scenario a new session starts with: the last one used that is still there, else the demo."""
-    known = (store().scenario_info(used) for used in store().get_setting(USED, []))
-    return next((info for info in known if info is not None), None) or keep(demo())
+    """Return the scenario a new session starts with: the last one used that is still there, else the demo.
+
+    Without a scenario of their own, users of a login start with the newest one. NotAllowed where a reader finds none.
+    """
+    candidates = store().get_setting(_used_key(), [])
+    if identity.actor() != NO_LOGIN:
+        candidates = [*candidates, *listed_scenarios()["scenario_hash"].head(1)]
+    known = (info_of(one) for one in candidates)
+    found = next((info for info in known if info is not None), None)
+    if found is None and not identity.may_write():
+        raise NotAllowed("There is nothing to read here yet. A planner has to open the app first.")
+    return found or keep(demo())
+
+
+def _used_key() -> str:
+    name = identity.actor().name
+    return f"{USED}/{name}" if name else USED
 
 
 @st.cache_resource(show_spinner=False)
@@ -187,8 +260,9 @@ def look_at(scenario_hash: str) -> None:
     """Make a stored scenario the one that is looked at, in this tab and at the next visit."""
     st.session_state[SCENARIO] = scenario_hash
     _drop_params("scenario")
-    used = [one for one in store().get_setting(USED, []) if one != scenario_hash]
-    store().set_setting(USED, [scenario_hash, *used][:MOST_USED])
+    if identity.may_write():
+        used = [one for one in store().get_setting(_used_key(), []) if one != scenario_hash]
+        store().set_setting(_used_key(), [scenario_hash, *used][:MOST_USED])
 
 
 def run_id() -> str | None:
@@ -227,5 +301,30 @@ def _drop_params(*names: str) -> None:
 
 def runs_of(scenario_hash: str) -> Any:
     """Return the stored runs of a scenario, newest first, as Store.list_runs gives them; ``stale`` = older code."""
-    runs = store().list_runs(code_version=code_version())
+    return _runs_of(scenario_hash, store().changes, code_version(), frozenset(plugin_versions()))
+
+
+@shared
+def _runs_of(scenario_hash: str, changes: int, version: str, plugins: frozenset[str]) -> Any:
+    runs = _listed_runs(changes, version, plugins)
     return runs[(runs["state"] == "stored") & (runs["scenario_hash"] == scenario_hash)].reset_index(drop=True)
+
+
+def listed_runs() -> Any:
+    """Return all runs, newest first, as Store.list_runs gives them; ``stale`` = older code."""
+    return _listed_runs(store().changes, code_version(), frozenset(plugin_versions()))
+
+
+@shared
+def _listed_runs(changes: int, version: str, plugins: frozenset[str]) -> Any:
+    return store().list_runs(code_version=version, plugins=plugins)
+
+
+def listed_scenarios() -> Any:
+    """Return all scenarios, newest first, as Store.list_scenarios gives them."""
+    return _listed_scenarios(store().changes)
+
+
+@shared
+def _listed_scenarios(changes: int) -> Any:
+    return store().list_scenarios()

@@ -15,12 +15,11 @@ from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.money import cost_keys
 from dlsched.metrics.summary import Metrics
-from dlsched.policies.registry import LABELS, find
+from dlsched.policies.registry import find, is_known, policy_label
 from dlsched.ui.fields.policy_and_params import usual
-from dlsched.ui.frame import charts, loaders, run_state, runs_of, session, uploads
+from dlsched.ui.frame import charts, loaders, run_state, runs_of, session, uploads, writing
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown, sentence
-from dlsched.ui.frame.scenario_bar import policy_label
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.home.demo_result import demo_result
 from dlsched.ui.scenario import samples, trace_file
@@ -87,7 +86,7 @@ def demo_card(*, primary: bool) -> None:
     with st.container(border=True, gap="small"):
         sentence(shown.sentence, caveats_of(session.demo(), map(find, (DEMO_POLICIES[0], BEST))))
         with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button(
+            pressed = writing.button(
                 "Run the demo", key="run-demo", type="primary" if primary else "secondary",
                 help=f"{amount(len(DEMO_POLICIES), 'policy', 'policies')}, a few seconds; then the comparison opens",
             )  # fmt: skip
@@ -107,7 +106,7 @@ def demo_card(*, primary: bool) -> None:
 def drop_zone() -> None:
     """Take a log to the import on Jobs, or open a scenario file."""
     st.header("Your jobs", anchor=False)
-    given = st.file_uploader(
+    given = writing.uploader(
         "Drop a job log or a scenario file", key="home-drop",
         help="Slurm sacct, SWF, Philly, Helios, Alibaba openb or any table (CSV, JSON, Parquet), also compressed; or a "
         "scenario of this app (.toml, .json). Up to 200 MB, or 512 MB when unpacked. It stays on this host.",
@@ -115,7 +114,7 @@ def drop_zone() -> None:
     if given is None:
         return
     if is_scenario_file(given.name, given.getvalue()):
-        open_scenario(given.getvalue())
+        open_scenario(given.getvalue(), given.name)
     else:
         uploads.put(trace_file.DROP, given.name, given.getvalue())
         session.go("Jobs", source="Upload")
@@ -126,12 +125,12 @@ def is_scenario_file(name: str, content: bytes) -> bool:
     return name.lower().endswith(".toml") or (name.lower().endswith(".json") and b'"format_version"' in content)
 
 
-def open_scenario(content: bytes) -> None:
+def open_scenario(content: bytes, name: str) -> None:
     """Look at the scenario of a file, or say why it cannot be read."""
     from dlsched.workload.scenario_file import read_scenario
 
     with mistakes_shown():
-        session.keep(read_scenario(content))
+        session.keep(uploads.read_once(name, uploads.tag_of(content), read_scenario, content))
         session.look_at_run("")
         session.tick([])
         session.go("Jobs")
@@ -155,7 +154,7 @@ def other_ways() -> None:
 
 def is_busy() -> bool:
     """Whether work is under way, or has ended that the user waits for."""
-    return any(not status.state.is_over for status in run_state.everything()) or run_state.is_followed()
+    return any(not status.state.is_over for status in run_state.own()) or run_state.is_followed()
 
 
 def running() -> None:
@@ -175,14 +174,18 @@ class Recent:
 
 
 def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED) -> list[Recent]:
-    """Return the newest runs of a frame of Store.list_runs, those of one policy as one line."""
-    lines = []
+    """Return the newest runs of a frame of Store.list_runs, those of one policy as one line.
+
+    Lines after the first :data:`MOST_SHOWN` are not shown, and come without numbers.
+    """
+    lines: list[Recent] = []
     stored = runs[runs["state"] == "stored"]
     for _, group in stored.groupby(["scenario_hash", "policy", "params"], sort=False):
         own = group[group["code_version"] == group["code_version"].iloc[0]].sort_values("seed", kind="stable")
         row = own.iloc[0]
         version = "" if pd.isna(row["version"]) else f" v{int(row['version'])}"
-        facts = [*_facts(row), age((now - own["created_at"].max()).total_seconds())]
+        facts = _facts(row) if len(lines) < MOST_SHOWN else []
+        facts.append(age((now - own["created_at"].max()).total_seconds()))
         title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
         lines.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
         if len(lines) == most:
@@ -197,7 +200,7 @@ def _facts(row: pd.Series[Any]) -> list[str]:
     """
     told: Metrics = {key: None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month")}
     keys = cost_keys(rents=False)
-    if not bool(row.get("stale", True)) and row["policy"] in LABELS:
+    if not bool(row.get("stale", True)) and is_known(str(row["policy"])):
         (own,) = runs_of.chosen_of([str(row["run_id"])])
         told = runs_of.numbers_of([own]).headline(own.label)
         keys = cost_keys(rents=loaders.scenario_of(str(row["run_id"])).cluster.free_slots > 0)

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Texts
-from dlsched.ui.frame import session
+from dlsched.ui.frame import session, writing
 from dlsched.ui.frame.parts import guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab.training_time import APPLY, VIEW, Models, times_csv
@@ -89,7 +89,7 @@ def _pressed(action: DeltaGenerator, current: Scenario, *, ready: bool) -> bool:
     with action.container(horizontal=True, vertical_alignment="center"):
         if filled:
             st.badge("predicted run times applied", color="green")
-        pressed = st.button(
+        pressed = writing.button(
             "Apply again" if filled else LABEL, key="fill-times", type="secondary" if filled else "primary",
             disabled=not ready,
             help="Makes a new version of the scenario; you can undo it in the scenario menu"

@@ -12,7 +12,7 @@ from dlsched.domain.scenario import SimulationRules
 from dlsched.speed.pipeline import Layers, Overlap
 from dlsched.studies.speed_models.server_split import UNITS_S
 from dlsched.ui.frame.tables import editor
-from dlsched.ui.frame.uploads import file_of, kept_file
+from dlsched.ui.frame.uploads import file_of, kept_file, read_once
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import amount
 from dlsched.workload.described_job import COLUMNS, EXAMPLE, DescribedJob, layers_in_ms, read_layers
@@ -110,7 +110,7 @@ def _layers() -> tuple[Layers, Premise]:
         kept_file("CSV: forward, backward, transfer in ms, a line for each layer", DROP, "First line: the names")
         file = file_of(DROP)
         if file is not None:
-            table, tag = read_layers(file.content, file.name), file.tag
+            table, tag = read_once(file.name, file.tag, read_layers, file.content, file.name), file.tag
             where = Premise(f"layers of {file.name[:60]}", "From your file.")
     st.markdown(":gray[One line for each layer, from the input to the output; transfer is one way. Edit any number.]")
     cells: dict[str, Any] = {name: st.column_config.NumberColumn(name, format="%g") for name in COLUMNS}

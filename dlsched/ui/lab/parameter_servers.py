@@ -26,7 +26,8 @@ from dlsched.studies.speed_models.server_split import (
     worth_words,
     worthless_words,
 )
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, link, session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.parts import cards, chips, empty, error_box, guard_rails, mistakes_shown, sentence
 from dlsched.ui.lab import described_job
 from dlsched.wording.assumptions import Premise
@@ -92,7 +93,7 @@ def _no_servers() -> None:
 
     empty(
         "No job of this scenario has parameter servers. Describe a job instead, or open a scenario that has some.",
-        "Open the sample: 50 jobs with parameter servers", opened, "ps-sample",
+        "Open the sample: 50 jobs with parameter servers", opened, "ps-sample", computes=True,
     )  # fmt: skip
 
 
@@ -123,6 +124,8 @@ def _row(jobs: Workload, tag: str, place: DeltaGenerator) -> int:
     linked = int(named) if named.isascii() and named.isdecimal() and len(named) < 10 else -1
     if linked in set(rows) and linked not in offered:
         offered = [*offered, linked]
+    if linked not in offered:
+        link.misread("job")
     if key not in st.session_state and linked in offered:
         st.session_state[key] = linked
     more = f" The first {MOST_OFFERED:,} of {len(rows):,} are offered." if len(rows) > MOST_OFFERED else ""
@@ -141,7 +144,7 @@ def _layers_by_job(current: Scenario) -> dict[str, Layers]:
     return _drawn_layers(current.content_hash, current)
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
+@shared
 def _drawn_layers(content_hash: str, _scenario: Scenario) -> dict[str, Layers]:
     spec = parse(_scenario.generator or {})
     return layers_of(spec, _scenario.seed) if isinstance(spec, ServerJobsSpec) else {}

@@ -38,7 +38,7 @@ from dlsched.studies.reproductions.words import (
     time_words,
     title_of,
 )
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, session, writing
 from dlsched.ui.frame.parts import cards, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.pending import PendingTasks
@@ -239,7 +239,7 @@ def _run(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
         for quick in (True, False):
             words = f"Run {'quick' if quick else 'full'}, {time_words(one.time, quick=quick)}"
             primary = quick and (checked is None or checked.stale)
-            st.button(
+            writing.button(
                 words, key=f"reproduction-{'quick' if quick else 'full'}", disabled=busy,
                 on_click=start, args=(one,), kwargs={"quick": quick},
                 type="primary" if primary else "secondary",

@@ -26,7 +26,7 @@ from dlsched.studies.steady.words import (
     steady_sentence,
 )
 from dlsched.ui import answers
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, session, writing
 from dlsched.ui.frame.forms import Choices, model_fields
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.tables import in_words
@@ -197,7 +197,7 @@ def next_step(shown: Shown) -> None:
     """Offer a short stream of these jobs as a scenario, to see what the policies do with them."""
     answer = shown.answer
     load = focus_load(answer)
-    pressed = st.button(
+    pressed = writing.button(
         f"Simulate {NEXT_JOBS} of these jobs", type="primary", key="steady-next",
         help=f"Makes a scenario of {NEXT_JOBS} jobs at load {load_words(load)} and opens Run; the timeline of "
         "a run shows how many nodes each job gets",

@@ -8,8 +8,9 @@ from dlsched.speed.measurements import Measurements, ProfiledTimes
 from dlsched.speed.network_fit import NetworkFits, fit_all
 from dlsched.speed.queueing import NETWORKS, STATIONS, StepTimes
 from dlsched.studies.speed_models.throughput import NETWORK_WORDS, Layout, Source, fit_table
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.uploads import File, file_of, kept_file, put
+from dlsched.ui.frame.uploads import File, file_of, kept_file, put, read_once
 from dlsched.ui.scenario.jobs import import_report
 from dlsched.wording.formats import amount, share
 from dlsched.workload.profiles.demo_throughput import demo_csv
@@ -143,7 +144,7 @@ def measurements_file() -> tuple[File, MeasurementRead] | None:
             if file is None:
                 _nothing_yet()
                 return None
-        read = _read(file.tag, file.name, file)
+        read = read_once(file.name, file.tag, read_measurements, file.content, file.name)
         with right:
             import_report(read.report, "measurements")
     return file, read
@@ -167,11 +168,6 @@ def _nothing_yet() -> None:
         )  # fmt: skip
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _read(tag: str, name: str, _file: File) -> MeasurementRead:
-    return read_measurements(_file.content, name)
-
-
 def series_of(file: File, read: MeasurementRead) -> Source:
     """Ask for a series of the file and return the training job it tells of."""
     names = list(read.series)
@@ -189,7 +185,7 @@ def series_of(file: File, read: MeasurementRead) -> Source:
     return Source(name, tag, {fit.network: fit.times for fit in fits.fits}, fits=fits, generated=made_up)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@shared
 def _fits(tag: str, _measured: Measurements) -> NetworkFits:
     return fit_all(_measured)
 

@@ -31,7 +31,7 @@ from dlsched.studies.speed_models.throughput import (
     throughput_cards,
     throughput_sentence,
 )
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, session, writing
 from dlsched.ui.frame.parts import cards, chips, error_box, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab import stream_network
@@ -166,7 +166,7 @@ def next_steps(timings: TimingsInput, current: Scenario, action: DeltaGenerator)
         used = any(one.kind == "speed-curve" for one in current.assumptions)
         rates = rates_for(curves, current)
         reason = why_not(rates, current)
-        pressed = st.button(
+        pressed = writing.button(
             "Use this curve instead" if used else USE, key="use-curve", type="secondary" if used else "primary",
             disabled=bool(reason), help=safe(reason, 300) or _use_help(current),
         )  # fmt: skip

@@ -26,10 +26,11 @@ from dlsched.studies.speed_models.training import (
     training_sentence,
 )
 from dlsched.ui.frame import charts
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.charts import csv
 from dlsched.ui.frame.parts import cards, chips, error_box, guard_rails, sentence
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.uploads import File, kept_file
+from dlsched.ui.frame.uploads import File, kept_file, read_once
 from dlsched.ui.scenario.jobs import import_report
 from dlsched.wording.formats import count, duration, number, share
 from dlsched.workload.catalogue import vm_examples
@@ -132,7 +133,7 @@ def _uploaded() -> Models | None:
 def _read(file: File) -> ProfileRead:
     """Return the rows of a file, with the names given here for what it does not name."""
     given = {key: str(st.session_state.get(f"name-{key}-{file.tag}", "")).strip()[:80] for key in NAMED}
-    read = _read_as(file.tag, file.name, given["network"], given["gpu_type"], file)
+    read = read_once(file.name, f"{file.tag}-{given}", read_profiling, file.content, file.name, *given.values())
     for key in read.lacks:
         label, hint = NAMED[key]
         values = read.runs.network if key == "network" else read.runs.gpu_type
@@ -140,11 +141,6 @@ def _read(file: File) -> ProfileRead:
             label, placeholder=values[0], key=f"name-{key}-{file.tag}", max_chars=80, persist_state="session", help=hint
         )
     return read
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _read_as(tag: str, name: str, network: str, gpu_type: str, _file: File) -> ProfileRead:
-    return read_profiling(_file.content, name, network, gpu_type)
 
 
 def _learnt_from(read: ProfileRead, tag: str) -> tuple[Runs, str]:
@@ -162,7 +158,7 @@ def _learnt_from(read: ProfileRead, tag: str) -> tuple[Runs, str]:
     return runs, f"{tag}-{'|'.join(chosen_types)}-{runs.networks[0]}"
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@shared
 def _fits(key: str, _runs: Runs) -> Fits:
     return fit_all(_runs)
 

@@ -13,6 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.studies.sweep.presets import PRESETS, Mode
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers
+from dlsched.ui.frame import link
 from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.frame.parts import part_of_page
 from dlsched.ui.plan import growth, headroom, size, size_state, sweep_form, sweep_view
@@ -71,6 +72,8 @@ def follow_link() -> None:
     own = PARTS.get(st.query_params.get(PART, ""), PARTS["Size"]).answers
     opened = answers.follow_link(*dict.fromkeys([own, *(part.answers for part in PARTS.values())]))
     asked = next((one for one in PRESETS if one.key == st.query_params.get(PRESET)), None)
+    if asked is None:
+        link.misread(PRESET)
     wanted = opened if asked is None else SWEEPS[asked.mode]
     if wanted is not None and wanted is not own:
         name = next(name for name, part in PARTS.items() if part.answers is wanted)

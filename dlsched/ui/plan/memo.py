@@ -19,7 +19,7 @@ from dlsched.report.rerun import file_name
 from dlsched.report.write import KINDS, content
 from dlsched.studies.design.variants import Value
 from dlsched.studies.what_if import WhatIfSpec
-from dlsched.ui.frame import loaders, parts, runs_of, session
+from dlsched.ui.frame import loaders, parts, runs_of, session, writing
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import memo_build, memo_options
@@ -126,8 +126,9 @@ def lacking(missing: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> N
     do = "Options must be compared under one condition and in the same futures. Compute them, or deselect them"
     parts.error_box(InputError(what, why, do))
     words = f"Compute {amount(len(missing), 'option')} in {amount(len(frame.futures.seeds), 'future')}"
-    st.button(words, type="primary", key="report-compute", on_click=memo_options.ask, args=(missing, frame, scenario),
-              help="Runs in the background; the kept answers stay unchanged")  # fmt: skip
+    writing.button(words, type="primary", key="report-compute", on_click=memo_options.ask,
+                   args=(missing, frame, scenario),
+                   help="Runs in the background; the kept answers stay unchanged")  # fmt: skip
 
 
 def condition(scenario: Scenario) -> dict[str, Value]:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-import streamlit as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
-from dlsched.metrics.stats.compare import Numbers, common_jobs
+from dlsched.metrics.stats.compare import Numbers, count_common_jobs
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
 from dlsched.report.alternatives import (
@@ -29,13 +28,14 @@ from dlsched.report.alternatives import (
 from dlsched.report.evidence import Frontier, Sensitivity, answer_words, frontier_of, of_sweep, winners_of
 from dlsched.report.happened import AT_ONCE, Happened, happened_in, happened_of
 from dlsched.report.memo import DRAWN, Memo, build
-from dlsched.studies.code_version import code_version
+from dlsched.studies.code_version import version_of
 from dlsched.studies.design import Futures, Variant, changed
 from dlsched.studies.history import spec_of
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, is_exact
 from dlsched.studies.what_if.answer import WhatIf
-from dlsched.ui.frame import loaders, runs_of, session
+from dlsched.ui.frame import identity, loaders, runs_of, session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.runs_of import Series, SeriesNumbers
 from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.memo_options import Kept
@@ -100,6 +100,7 @@ def _memo(
         sizes=sizes,
         happened=_happened(scenario, hide_names=wanted.hide_names),
         counted=counted_of(scenario),
+        made_by=identity.actor().name,
     )
 
 
@@ -146,7 +147,7 @@ def memo_of_runs(chosen: Sequence[Series], numbers: SeriesNumbers, wanted: Wante
 
     def find_cautions() -> list[Caution]:
         jobs = {series.label: loaders.jobs(series.run_of(in_full[0])) for series in chosen}
-        return memo_cautions(scenario, options, common_jobs(jobs)[0])
+        return memo_cautions(scenario, options, count_common_jobs(jobs))
 
     return _memo(
         options, scenario, wanted, basis=numbers.basis, find_cautions=find_cautions,
@@ -167,7 +168,7 @@ def _run_option(series: Series, place: int, numbers: SeriesNumbers, in_full: Seq
     if known_futures is not None:
         audit, futures = [*dict.fromkeys([*audit, *known_futures.complaints(place)])], known_futures.shared
     scenario = loaders.scenario_of(infos[0].run_id)
-    known = session.store().scenario_info(infos[0].scenario_hash)
+    known = session.info_of(infos[0].scenario_hash)
     name, version = (known.name, known.version) if known else (infos[0].scenario_name, 0)
     return alternative_of(
         series.label,
@@ -187,7 +188,7 @@ def _run_winners(chosen: Sequence[Series], seeds: Sequence[int], hide_names: boo
     return _kept_winners(runs, runs_of.are_exact(chosen), hide_names)
 
 
-@st.cache_resource(max_entries=20, show_spinner=False)
+@shared
 def _kept_winners(runs: Runs, exact: bool, hide_names: bool) -> tuple[Winners, ...]:
     """Return who gains under each run against the first, computed once."""
     (base, base_ids), *others = runs
@@ -248,7 +249,7 @@ def _numbers(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> _Numbers:
 
 def _options(scenario: Scenario, frame: WhatIfSpec, found: Sequence[_Numbers], first: WhatIf) -> list[Alternative]:
     """Return today and the options in one form; all of them are of the scenario as the store knows it."""
-    known = session.store().scenario_info(scenario.content_hash)
+    known = session.info_of(scenario.content_hash)
     origin = origin_of(scenario, known.name, known.version) if known else origin_of(scenario)
     name = NOTHING if frame.condition else TODAY
     today = _option(name, first.baseline.metrics, first.baseline.audit, frame.baseline, frame, scenario, origin)
@@ -280,7 +281,7 @@ def _option(
 ) -> Alternative:
     return alternative_of(
         name, draws, scenario, case.policy, case.params, frame.futures, origin=origin, audit=audit,
-        code_version=code_version(), changes=case.changes,
+        code_version=version_of(scenario, [case.policy]), changes=case.changes,
         claim="" if sizing is None else answer_words(sizing), condition=condition_of(scenario, frame.condition),
     )  # fmt: skip
 

@@ -19,14 +19,14 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.report.alternatives import condition_of
 from dlsched.runner.background import StudyTask
-from dlsched.studies.code_version import code_version
+from dlsched.studies.code_version import version_today
 from dlsched.studies.design import Variant
 from dlsched.studies.design.variants import Value
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, check, is_exact, moved, read_spec, unchanged
 from dlsched.studies.what_if.words import subject
 from dlsched.ui.fields.policy_and_params import variant_of
-from dlsched.ui.frame import loaders, runs_of, session
+from dlsched.ui.frame import identity, loaders, runs_of, session, writing
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.pending import PendingTasks
 from dlsched.ui.plan import size_state, what_if_state
@@ -185,9 +185,11 @@ def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
     """Whether stored runs stand for an option: of this program's version, in all futures of the frame as they are."""
     if one.series is None or frame.futures.vary or frame.condition:
         return False
-    current = loaders.info(one.series.run_ids[0]).code_version == code_version()
+    info = loaders.info(one.series.run_ids[0])
+    if info.code_version != version_today(scenario, info.policy):
+        return False
     exact = runs_of.are_exact([one.series]) and is_exact(frame, scenario)
-    return current and (exact or set(frame.futures.seeds) <= set(one.series.seeds))
+    return exact or set(frame.futures.seeds) <= set(one.series.seeds)
 
 
 def answer_of(one: Kept, frame: WhatIfSpec) -> Shown | None:
@@ -209,7 +211,7 @@ def ask_about_sizes(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenar
     """Ask unasked where sizes alone are lacking, once: who keeps a size wants its numbers."""
     asked = st.session_state.setdefault(ASKED, set())
     fresh = {aligned(one, frame).model_dump_json() for one in lacking} - asked
-    if not fresh or any(one.sizing is None for one in lacking):
+    if not fresh or any(one.sizing is None for one in lacking) or not identity.may_write():
         return False
     asked |= fresh
     ask(lacking, frame, scenario)
@@ -235,13 +237,13 @@ def buttons(key: str, experiment_id: str, scenario: Scenario, *, is_current: boo
     about = scenario.content_hash
     kept = is_kept(about, experiment_id)
     if kept:
-        st.button("Kept as an option ✕", key=f"{key}-unkeep", on_click=drop, args=(about, experiment_id),
+        writing.button("Kept as an option ✕", key=f"{key}-unkeep", on_click=drop, args=(about, experiment_id),
                   help="Take it off the options")  # fmt: skip
     else:
-        st.button("Keep as option", key=f"{key}-keep", on_click=ask_about_size, disabled=bool(why_not),
+        writing.button("Keep as option", key=f"{key}-keep", on_click=ask_about_size, disabled=bool(why_not),
                   args=(experiment_id, scenario), type="primary" if is_current else "secondary",
                   help=why_not or "The memo puts options side by side")  # fmt: skip
-    if st.button("Add to memo", key=f"{key}-memo", type="primary" if is_current and kept else "secondary",
+    if writing.button("Add to memo", key=f"{key}-memo", type="primary" if is_current and kept else "secondary",
                  disabled=bool(why_not), help=why_not or "Keeps this as an option and opens the memo"):  # fmt: skip
         ask_about_size(experiment_id, scenario)
         want(experiment_id)

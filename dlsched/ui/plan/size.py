@@ -36,7 +36,7 @@ from dlsched.studies.what_if import written_link
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
 from dlsched.ui.fields.targets import Goal, tag_of
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, session, writing
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import cards, guard_rails, mistakes_shown, pick, sentence
 from dlsched.ui.frame.text import dollars, safe
@@ -228,7 +228,7 @@ def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_curren
         with mistakes_shown():
             link = written_link(what_if_of(shown.spec, answer, scenario))
             st.switch_page(SCRIPTS["What if"], query_params={**session.url_params(), **link})
-    if answer.answer != answer.today and st.button(
+    if answer.answer != answer.today and writing.button(
         "Save as scenario", key="size-save", help="A new version of the scenario with these nodes; opens Run"
     ):  # fmt: skip
         with mistakes_shown():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -14,7 +15,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies import growth, sizing
 from dlsched.studies.design import Variant
-from dlsched.studies.design.factors import Value
+from dlsched.studies.design.factor import Value
 from dlsched.studies.growth import GrowthSpec
 from dlsched.studies.growth.answer import Growth, to_order
 from dlsched.studies.sizing import SizeSpec
@@ -25,7 +26,8 @@ from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged
 from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.fields import targets
 from dlsched.ui.fields.targets import tag_of
-from dlsched.ui.frame import session
+from dlsched.ui.frame import link, session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.scenario import trust
 from dlsched.wording.caveats import Caveat
 from dlsched.wording.formats import about_seconds
@@ -52,7 +54,9 @@ def newest_size(scenario_hash: str) -> Sizing | None:
 def note_wanted() -> None:
     """Note the condition and the policy the URL names where they are new, for the form to ask about."""
     linked = {name: st.query_params[name] for name in LINKED if name in st.query_params}
-    if linked and targets.CONDITION in linked and linked != st.session_state.get(TAKEN):
+    if targets.CONDITION not in linked:
+        link.misread(*linked)
+    elif linked != st.session_state.get(TAKEN):
         st.session_state[WANTED] = linked
         for one in (SIZES, MONTHS):
             st.session_state.pop(f"{one.key}-filled", None)
@@ -124,12 +128,13 @@ def caveats(shown: Shown[SizeSpec, Sizing] | Shown[GrowthSpec, Growth], scenario
 
 def about(runs: int, scenario: Scenario, variant: Variant) -> str:
     """Return about how long so many runs take: "about 20 s"."""
-    return about_seconds(runs * _run_s(scenario.content_hash, variant.policy, variant.params, scenario))
+    minute = int(time.monotonic() // 60)  # the guess learns from runs that have ended since
+    return about_seconds(runs * _run_s(scenario.content_hash, variant.model_dump_json(), minute, variant, scenario))
 
 
-@st.cache_data(max_entries=32, ttl=60, show_spinner=False)
-def _run_s(scenario_hash: str, policy: str, params: dict[str, Any], _scenario: Scenario) -> float:
-    return guess_s(unchanged(_scenario, policy, params).first_future, _scenario, session.store())
+@shared
+def _run_s(scenario_hash: str, choice: str, minute: int, _variant: Variant, _scenario: Scenario) -> float:
+    return guess_s(unchanged(_scenario, _variant.policy, _variant.params).first_future, _scenario, session.store())
 
 
 # ---- next steps --------------------------------------------------------------------------------------

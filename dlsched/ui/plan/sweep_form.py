@@ -9,14 +9,15 @@ import streamlit as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import LABELS, POLICIES, find, unmet_needs
+from dlsched.policies.registry import find, policies, policy_label, unmet_needs
 from dlsched.studies.design import Futures
-from dlsched.studies.design.factors import Value, factors_for
+from dlsched.studies.design.factor import Value
+from dlsched.studies.design.factors import factors_for
 from dlsched.studies.design.measures import PAIRED, is_paired
 from dlsched.studies.sweep import SweepSpec, read_spec
 from dlsched.studies.sweep.presets import PRESETS, Mode, Preset, axes_of, low_and_high, range_of
-from dlsched.studies.sweep.run import question_of
-from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
+from dlsched.studies.sweep.run import question_of, read_axis
+from dlsched.studies.sweep.spec import MOST_AXES, policy_of, refuse_too_many
 from dlsched.ui.fields.factor import label_of_values
 from dlsched.ui.fields.policy_and_params import offered, usual, usual_variant
 from dlsched.ui.frame.forms import label_of
@@ -149,7 +150,7 @@ def _spec(mode: Mode, scenario: Scenario, tag: str) -> SweepSpec:
     policies = _policies(scenario, f"sweep-policies-{mode}-{tag}")
     reference = _gain(scenario, f"sweep-gain-{mode}-{tag}", policies)
     futures = futures_of(scenario)
-    typed = {key: read_values(key, text) for key, text in axes.items()}
+    typed = {key: read_axis(scenario, key, text) for key, text in axes.items()}
     refuse_too_many(
         {names.get(key, key): len(values) for key, values in typed.items()}, mode, len(policies), len(futures.seeds)
     )
@@ -172,7 +173,7 @@ def _names(scenario: Scenario, policies: list[str]) -> dict[str, str]:
     for policy in policies:
         for name, info in find(policy).params.model_fields.items():
             if name != "vm_type" and _kinds(info.annotation):
-                names[f"{policy}.{name}"] = f"{LABELS[policy]}: {label_of(name, info).lower()}"
+                names[f"{policy}.{name}"] = f"{find(policy).label}: {label_of(name, info).lower()}"
     return names
 
 
@@ -245,7 +246,7 @@ def _policies(scenario: Scenario, key: str) -> list[str]:
     choices = offered(scenario)
     st.session_state[key] = [one for one in st.session_state.get(key, []) if one in choices]
     chosen = st.multiselect(
-        "Policies", choices, key=key, persist_state="session", format_func=LABELS.__getitem__,
+        "Policies", choices, key=key, persist_state="session", format_func=policy_label,
         help="All see the same jobs. Parameters keep their defaults, but for what varies",
     )  # fmt: skip
     if lacking := _lacking(scenario):
@@ -257,7 +258,7 @@ def _policies(scenario: Scenario, key: str) -> list[str]:
 def _lacking(scenario: Scenario) -> list[str]:
     """Return which policies need what the scenario lacks, by what they lack."""
     by_need: dict[str, list[str]] = {}
-    for spec in POLICIES:
+    for spec in policies():
         if needs := unmet_needs(spec, scenario):
             by_need.setdefault(" and ".join(need.value for need in needs), []).append(spec.spoken)
     return [f"{listed(names)}: needs {need}" for need, names in by_need.items()]
@@ -271,7 +272,7 @@ def _gain(scenario: Scenario, key: str, policies: list[str]) -> str:
         return NOTHING
     chosen = st.selectbox(
         "Compare job by job with", [NOTHING, *policies], key=key, persist_state="session", width=300,
-        format_func=lambda one: LABELS.get(one, "no policy"),
+        format_func=lambda one: policy_label(one) if one else "no policy",
         help="Compares every run job by job with that of this policy: gain, additional jobs, and the time that "
         "decisions of solvers take. Numbers of runs that were kept without it are computed again",
     )  # fmt: skip

@@ -11,8 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import streamlit as st
-
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
@@ -31,7 +29,8 @@ from dlsched.studies.sweep.run import question_of
 from dlsched.studies.sweep.words import point_words
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers, Begun
-from dlsched.ui.frame import run_state, session
+from dlsched.ui.frame import identity, run_state, session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.pending import PendingTasks
 from dlsched.wording.formats import about_seconds, amount
 
@@ -144,7 +143,7 @@ class Sweeps(Answers[SweepSpec, Sweep]):
     def take_in(self, current: Scenario) -> bool:
         """Take in what a sweep brought once nothing of it is under way; return whether there was one."""
         begun = self.last_begun(current)
-        if not isinstance(begun, RunsBegun) or self.begun(current) is not None:
+        if not isinstance(begun, RunsBegun) or self.begun(current) is not None or not identity.may_write():
             return False
         self.forget_begun(current)
         runner = session.runner()
@@ -172,10 +171,8 @@ class Sweeps(Answers[SweepSpec, Sweep]):
         """Make the answer of all outcomes, keep and open it."""
         spec = ready.spec
         answer = answer_of(spec, ready.scenario, _outcomes(ready.plan, spec, found), exact=ready.plan.exact)
-        record = ExperimentRecord(
-            self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.study.version,
-            f"{ready.scenario.name[:60]}: {question_of(spec, ready.scenario)}",
-        )  # fmt: skip
+        name = f"{ready.scenario.name[:60]}: {question_of(spec, ready.scenario)}"
+        record = self.study.record(spec, answer, ready.scenario, name)
         self.open(session.store().save_experiment(record))
         forget_interrupted(ready.scenario, spec.mode)
 
@@ -244,7 +241,7 @@ def prepare(spec: SweepSpec, scenario: Scenario) -> Ready:
     return Ready(spec, scenario, plan, found, each_s)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@shared
 def _planned(question: str, _spec: SweepSpec, _scenario: Scenario) -> VariantPlan:
     return planned(_spec, _scenario)
 

@@ -30,7 +30,7 @@ from dlsched.studies.sweep.words import (
     value_text,
     value_words,
 )
-from dlsched.ui.frame import charts
+from dlsched.ui.frame import charts, writing
 from dlsched.ui.frame.parts import cards, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import sweep_runs
@@ -103,7 +103,7 @@ def _put_away(shown: Shown, scenario: Scenario) -> None:
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(":gray[This answer is not complete. Its finished runs are kept.]")
-        st.button("Dismiss", key="sweep-forget", type="tertiary", on_click=forget,
+        writing.button("Dismiss", key="sweep-forget", type="tertiary", on_click=forget,
                   help="Show the newest complete answer instead; runs stay in the store")  # fmt: skip
 
 
@@ -288,7 +288,7 @@ def _in_full(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
             help="Or click a mark in a picture. These runs keep their jobs and timeline; here only numbers are kept",
         )  # fmt: skip
         policies = amount(len(answer.policies), "policy", "policies")
-        if st.button(
+        if writing.button(
             f"Run {policies} here in full", key="sweep-see", type="primary" if is_current else "secondary",
             help="Future 0, as a scenario of its own; kept runs open at once",
         ):  # fmt: skip

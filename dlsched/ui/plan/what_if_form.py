@@ -9,9 +9,10 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import LABELS, find
+from dlsched.policies.registry import find
 from dlsched.studies.design import Factor, factor_of
-from dlsched.studies.design.factors import NODES_OF, Role, factors_for
+from dlsched.studies.design.factor import Role
+from dlsched.studies.design.factors import NODES_OF, factors_for
 from dlsched.studies.design.variants import Value
 from dlsched.studies.queues import busiest_types
 from dlsched.studies.what_if import WhatIfSpec
@@ -87,7 +88,10 @@ def extra_keys(spec: WhatIfSpec, usual: Sequence[str]) -> list[str]:
 
 
 def _has(key: str) -> bool:
-    return any(change.key == key for change in factors_for(session.scenario()))
+    try:
+        return bool(factor_of(session.scenario(), key))
+    except InputError:
+        return False
 
 
 def set_change(key: str, value: Value | None) -> None:
@@ -117,7 +121,7 @@ def _control(spec: WhatIfSpec, scenario: Scenario, change: Factor) -> None:
 
 def _policy(spec: WhatIfSpec, scenario: Scenario) -> None:
     policy = spec.changed.policy
-    text = f"Policy, compared with {safe(LABELS[spec.baseline.policy])}"
+    text = f"Policy, compared with {safe(find(spec.baseline.policy).label)}"
     st.session_state["whatif-policy"] = policy
     policy_field(
         scenario, "whatif-policy", text if policy == spec.baseline.policy else f":violet[**{text}**]", keep=policy,

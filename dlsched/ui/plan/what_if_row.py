@@ -14,7 +14,7 @@ from dlsched.studies.what_if import WhatIfSpec, conditions, moved
 from dlsched.studies.what_if.answer import Moved
 from dlsched.studies.what_if.words import moved_words
 from dlsched.ui.fields.policy_and_params import policy_field, say_todays_policy, todays_policy
-from dlsched.ui.frame import session
+from dlsched.ui.frame import identity, session, writing
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import what_if_form as form
 from dlsched.ui.plan import what_if_state as state
@@ -91,12 +91,13 @@ def _today(spec: WhatIfSpec, scenario: Scenario) -> None:
         policy_field(scenario, "whatif-baseline", "Which policy runs today?", keep=spec.baseline.policy,
                      on_change=lambda: _say(Variant(policy=str(st.session_state["whatif-baseline"]))))  # fmt: skip
         if todays_policy(scenario) != spec.baseline:
-            st.button(f"{label} runs today", key="whatif-say-today", on_click=_say, args=(spec.baseline,),
+            writing.button(f"{label} runs today", key="whatif-say-today", on_click=_say, args=(spec.baseline,),
                       help="Saved with this scenario; What if and Capacity start from it")  # fmt: skip
 
 
 def _say(variant: Variant) -> None:
-    say_todays_policy(session.scenario(), variant)
+    if identity.may_write():
+        say_todays_policy(session.scenario(), variant)
     state.put_baseline(variant)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.runner.background import StudyTask
+from dlsched.runner.executor import num_workers
+from dlsched.studies import cells
+from dlsched.studies.batches import batches
 from dlsched.studies.design import EditedScenarios, Variant, changed
 from dlsched.studies.design.factors import differs_by_seed
 from dlsched.studies.design.variants import Value
@@ -20,6 +25,8 @@ from dlsched.studies.what_if import (
     plan_s,
     planned,
     read_link,
+    run_s,
+    runs_of_numbers,
     unchanged,
     written_link,
 )
@@ -29,6 +36,7 @@ from dlsched.ui import answers
 from dlsched.ui.answers import PARAM
 from dlsched.ui.fields.policy_and_params import usual_variant, variant_of
 from dlsched.ui.frame import session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.futures import futures_of
 
 WHAT_IFS = answers.Answers(STUDY, prefix="whatif")
@@ -59,7 +67,7 @@ def follow_link() -> None:
 
 def open_spec(spec: WhatIfSpec) -> None:
     """Ask this question from now on, about its own scenario where the store has it."""
-    if session.store().scenario_info(spec.scenario) is not None:
+    if session.info_of(spec.scenario) is not None:
         session.look_at(spec.scenario)
     for name in LINK_PARAMS:
         st.query_params.pop(name, None)
@@ -107,7 +115,7 @@ def _write_link(spec: WhatIfSpec) -> None:
     st.session_state[LINK] = wanted
 
 
-def open_about(run_id: str, changes: Mapping[str, float] | None = None) -> None:
+def open_about(run_id: str, changes: Mapping[str, Value] | None = None) -> None:
     """Open the page with a stored run as the baseline, and these changes by key; without any nothing is changed."""
     info = session.store().run_info(run_id)
     session.look_at(info.scenario_hash)
@@ -187,9 +195,9 @@ class _KeptScenarios(EditedScenarios):
         return _edited(self.scenario.content_hash, json.dumps(dict(changes)), own, self.scenario)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _edited(scenario_hash: str, changes: str, seed: int, _scenario: Scenario) -> Scenario:
-    return changed(_scenario, json.loads(changes), seed)
+@shared
+def _edited(scenario_hash: str, edits: str, seed: int, _scenario: Scenario) -> Scenario:
+    return changed(_scenario, json.loads(edits), seed)
 
 
 def plan_of(spec: WhatIfSpec, scenario: Scenario) -> WhatIfPlan:
@@ -216,8 +224,8 @@ def answered(spec: WhatIfSpec) -> Shown | None:
 
 def about_s(plan: WhatIfPlan) -> float:
     """Return about how long a question takes, seconds: by one like it that was answered, else by a guess."""
-    run_s = st.session_state.get(SPEEDS, {}).get(_kind_of(plan.spec))
-    return plan_s(plan, session.store(), run_s)
+    known_s = st.session_state.get(SPEEDS, {}).get(_kind_of(plan.spec))
+    return plan_s(plan, session.store(), known_s, num_workers())
 
 
 def _kind_of(spec: WhatIfSpec) -> tuple[Any, ...]:
@@ -252,8 +260,27 @@ def ask(plan: WhatIfPlan, seconds: float) -> None:
     specs = [spec.first_future, spec] if seconds > ROUGH_S and len(spec.futures.seeds) > 1 else [spec]
     changes = (*plan.conditions, *plan.moved)
     words = subject(changes).words if changes else "As it is"
-    WHAT_IFS.ask(specs, plan.edited.scenario, f"What if: {words}")
+    name = f"What if: {words}"
+    tasks = [WHAT_IFS.task(one, plan.edited.scenario, name) for one in specs]
+    if len(tasks) > 1:
+        tasks[-1] = replace(tasks[-1], ahead=_batches_of(plan, name))
+    WHAT_IFS.work.begin(session.runner().submit(tasks))
     st.session_state[ASKED] = spec
+
+
+def _batches_of(plan: WhatIfPlan, name: str) -> tuple[StudyTask, ...]:
+    """Return the runs of a question that are not known and of which only numbers are needed, for all workers."""
+    runs, workers = runs_of_numbers(plan), num_workers()
+    known = session.store().find_cells([*runs])
+    missing = [key for key in runs if key not in known]
+    if workers == 1 or len(missing) < 2:
+        return ()
+    each_s = max(run_s(side, session.store()) for side in plan.sides)
+    parts = batches(missing, dict.fromkeys(missing, each_s), workers)
+    scenario = plan.edited.scenario
+    return tuple(
+        StudyTask(cells.KIND, cells.spec_of({key: runs[key] for key in part}), name, scenario) for part in parts
+    )
 
 
 def last_shown(scenario: Scenario) -> Shown | None:

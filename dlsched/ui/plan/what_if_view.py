@@ -12,7 +12,7 @@ from dlsched.metrics.stats.compare import Comparison
 from dlsched.studies.what_if import WhatIfPlan
 from dlsched.studies.what_if.answer import WhatIf, comparison_of
 from dlsched.studies.what_if.words import cautions_of, completed_words, premises_of, sentence, settings
-from dlsched.ui.frame import charts, parts, session
+from dlsched.ui.frame import charts, parts, session, writing
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import memo_options, size_state, what_if_cards
 from dlsched.ui.plan import what_if_state as state
@@ -154,7 +154,7 @@ def _next_steps(shown: Shown) -> None:
             chosen = shown.spec.changed
             size_state.open_for(session.scenario(), shown.spec.condition, chosen.policy, chosen.params)
     why = "Keeps this as an option and opens the memo" if shown.answer.moved else NO_OPTION
-    if st.button("Add to memo", key="whatif-report", disabled=not usable, help=why,
+    if writing.button("Add to memo", key="whatif-report", disabled=not usable, help=why,
                  type="primary" if is_kept else "secondary"):  # fmt: skip
         memo_options.keep(shown.spec.scenario, shown.experiment_id)
         memo_options.want(shown.experiment_id)
@@ -165,10 +165,10 @@ def keep_button(shown: Shown) -> None:
     """Offer to keep an answer as an option, or to take it off again."""
     scenario_hash = shown.spec.scenario
     if memo_options.is_kept(scenario_hash, shown.experiment_id):
-        st.button("Kept as option ✕", key="whatif-unkeep", on_click=memo_options.drop,
+        writing.button("Kept as option ✕", key="whatif-unkeep", on_click=memo_options.drop,
                   args=(scenario_hash, shown.experiment_id), help="Remove it from the options")  # fmt: skip
     elif shown.answer.moved:
-        st.button("Keep as option", key="whatif-keep", on_click=memo_options.keep, disabled=not is_usable(shown),
+        writing.button("Keep as option", key="whatif-keep", on_click=memo_options.keep, disabled=not is_usable(shown),
                   type="primary", args=(scenario_hash, shown.experiment_id),
                   help="Saved with this scenario, for later and for the memo")  # fmt: skip
 
@@ -189,7 +189,7 @@ def kept_list(scenario_hash: str) -> None:
             st.markdown(safe(sentence(answer, comparison_of(answer)), 400))
             with st.container(horizontal=True, gap="small"):
                 st.button("Open", key=f"whatif-open-{experiment_id}", on_click=_open, args=(experiment_id,))
-                st.button("Remove", key=f"whatif-forget-{experiment_id}", on_click=memo_options.drop,
+                writing.button("Remove", key=f"whatif-forget-{experiment_id}", on_click=memo_options.drop,
                           args=(scenario_hash, experiment_id), type="tertiary")  # fmt: skip
 
 

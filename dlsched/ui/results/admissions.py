@@ -23,7 +23,8 @@ from dlsched.studies.inspect.admissions.words import (
     useful_unit,
 )
 from dlsched.ui.answers import Answers
-from dlsched.ui.frame import charts, loaders, session, tables
+from dlsched.ui.frame import charts, link, loaders, session, tables, writing
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
 from dlsched.ui.scenario import trust
@@ -52,7 +53,7 @@ def admissions_part(run: OpenedRun) -> None:
     run_id, rows = run.info.run_id, decisions(run.info.run_id)
     if rows.empty:
         st.info("No job waited at any interval of this run: there was nothing to decide.", icon="ℹ️")
-        st.stop()
+        link.stop()
     counts = _counts(run_id)
     most = busiest(counts)
     jump = Jump("Most jobs", most, f"Interval {most:,}: most jobs wait for admission")
@@ -66,7 +67,7 @@ def admissions_part(run: OpenedRun) -> None:
         ADMISSIONS.answers.work.follow(places)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@shared
 def _counts(run_id: str) -> pd.DataFrame:
     return counts_of(
         decisions(run_id), loaders.jobs(run_id), session.store().segments(run_id), session.store().waits(run_id)
@@ -89,7 +90,7 @@ def _interval(one: Admission, run: OpenedRun, stored: float) -> None:
 def _other_unit(scenario: Scenario) -> None:
     """Offer the scenario with a unit of time in which jobs are worth something, as a new version."""
     unit = useful_unit(scenario)
-    if unit and st.button(f"Count worth in {unit} and run again", key="admit-unit"):
+    if unit and writing.button(f"Count worth in {unit} and run again", key="admit-unit"):
         session.keep(in_unit(scenario, unit), scenario.content_hash)
         session.look_at_run("")
         session.go("Run")

@@ -15,8 +15,8 @@ from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.kpi import KPI
 from dlsched.metrics.money import COSTS, RENTED, cost_key
 from dlsched.metrics.savings import savings_sentence
-from dlsched.metrics.stats.compare import Cell, Comparison, Row, check_same_workload, common_jobs
-from dlsched.ui.frame import charts, futures_numbers, loaders, page, parts, runs_of, session
+from dlsched.metrics.stats.compare import Cell, Comparison, Row, check_same_workload, count_common_jobs
+from dlsched.ui.frame import charts, futures_numbers, link, loaders, page, parts, runs_of, session
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import what_if_form, what_if_state
@@ -69,7 +69,7 @@ def _chosen_runs(current: Scenario) -> list[Series]:
     if len(ticked) < 2:
         why = "A comparison needs at least two runs. Run several policies, or select runs under Run > History."
         parts.empty(why, "Go to Run", lambda: session.go("Run"), "compare-empty")
-        st.stop()
+        link.stop()
     try:
         chosen = runs_of.chosen_of(ticked)
     except StoreError as error:
@@ -80,11 +80,11 @@ def _chosen_runs(current: Scenario) -> list[Series]:
             if st.button("Compare this scenario's runs instead", type="primary", key="compare-instead"):
                 session.tick([])
                 st.rerun()
-        st.stop()
+        link.stop()
     if len(chosen) < 2:
         why = "All these runs use one policy. Run another policy on this scenario to compare them."
         parts.empty(why, "Go to Run", lambda: session.go("Run"), "compare-one")
-        st.stop()
+        link.stop()
     return chosen
 
 
@@ -92,14 +92,14 @@ def _require_common_jobs(chosen: Sequence[Series], scenarios: Mapping[str, Scena
     """Stop the page where the runs are of unlike jobs, unless the reader compares those that are in all of them."""
     # Jobs that were drawn have the same ids in every draw, but are not the same jobs.
     is_drawn = any(scenario.generator for scenario in scenarios.values())
-    common = 0 if is_drawn else common_jobs({series.label: loaders.jobs(series.run_ids[0]) for series in chosen})[0]
+    common = 0 if is_drawn else count_common_jobs({series.label: loaders.jobs(series.run_ids[0]) for series in chosen})
     with parts.mistakes_shown():
         workloads = {name: scenario.workload for name, scenario in scenarios.items()}
         check_same_workload([(name, jobs.content_hash, len(jobs)) for name, jobs in workloads.items()], common)
     if not common or not st.toggle(f"Compare the {amount(common, 'job')} they share", key="only-common"):
         if st.button("Choose other runs", type="primary", key="compare-choose"):
             session.go("Run", part="History")
-        st.stop()
+        link.stop()
 
 
 def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool) -> None:
@@ -112,7 +112,7 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     shown = Compared(chosen, numbers, comparison, only_common)
     one_run = shown.one_run()
     metrics = {label: loaders.metrics(run) for label, run in one_run.items()}
-    common = common_jobs({label: loaders.jobs(run) for label, run in one_run.items()})[0]
+    common = count_common_jobs({label: loaders.jobs(run) for label, run in one_run.items()})
     completed = {name: int(values["completed"] or 0) for name, values in metrics.items()}
     warnings = comparison_cautions(completed, common, {name: of.get("makespan") for name, of in metrics.items()})
     notes = [] if is_rented else [one for one in warnings if one.level == "info"]  # there a longer run costs no more
@@ -251,6 +251,9 @@ def follow_runs() -> None:
             hashes.append(session.store().run_info(run).scenario_hash)
         except StoreError:
             continue
+    if ids and not hashes:
+        link.misread("runs", "base")
+        session.tick([])
     looked_at = st.query_params.get("scenario") or st.session_state.get(session.SCENARIO) or "none"
     if hashes and not any(scenario_hash.startswith(looked_at) for scenario_hash in hashes):
         st.query_params.pop("scenario", None)

@@ -177,7 +177,7 @@ def settings_that_differ(shown: Compared) -> None:
             "speed": scenario.speed.model_dump(mode="json"), "cluster": {"nodes": scenario.cluster.num_nodes,
             "size": room_words(scenario.cluster, counted_of(scenario)), "$/h": scenario.cluster.usd_per_h},
             "runs in full": len(series.seeds),
-            "code version": info.code_version,
+            "code version": info.code_version, "plug-in": info.plugin or None,
         }  # fmt: skip
     rows = pd.DataFrame(what_differs(settings)).rename(columns={"setting": "Setting"})
     rows = rows.map(lambda value: "–" if value is None else str(value))

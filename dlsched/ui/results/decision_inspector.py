@@ -22,7 +22,8 @@ from dlsched.store.runs import RunInfo
 from dlsched.studies.inspect.look_ahead.answer import decisions_of
 from dlsched.studies.inspect.re_execute import Decisions, InspectedDecisions, Kept
 from dlsched.ui.answers import Answer, Answers, Shown
-from dlsched.ui.frame import loaders, parts, session
+from dlsched.ui.frame import link, loaders, parts, session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.study_page import bring
 
 INSIDE = "Inside"
@@ -131,8 +132,10 @@ class DecisionInspector(Inspector[Any], Generic[Kept]):
         key, param = self.number_key(run_id), self.spec.noun
         if key not in st.session_state:
             named = st.query_params.get(param, "")
-            wanted = int(named) if named.isascii() and named.isdecimal() and len(named) < 9 else usual
-            st.session_state[key] = min(max(wanted, 1), last)
+            is_number = named.isascii() and named.isdecimal() and len(named) < 9
+            if not is_number:
+                link.misread(param)
+            st.session_state[key] = min(max(int(named) if is_number else usual, 1), last)
         number = int(st.session_state[key])
         if st.query_params.get(param) != str(number):
             st.query_params[param] = str(number)
@@ -160,7 +163,7 @@ class DecisionInspector(Inspector[Any], Generic[Kept]):
         return bring(self.answers, spec, show_it, lambda: self.answers.ask([spec], subject(), name))
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@shared
 def decisions(run_id: str) -> pd.DataFrame:
     """Return the decisions of a run, numbered from 1."""
     return decisions_of(session.store().decisions(run_id))

@@ -22,7 +22,7 @@ from dlsched.studies.inspect.dual_prices.words import (
     signed_small,
 )
 from dlsched.ui.answers import Answers, Shown
-from dlsched.ui.frame import charts, loaders, tables
+from dlsched.ui.frame import charts, loaders, tables, writing
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.results.decision_inspector import Inspector, OpenedRun
@@ -185,7 +185,7 @@ def _hindsight(spec: DualPricesSpec, run: OpenedRun) -> dict[str, Any]:
         return {}
     work = HINDSIGHT.work
     begins = HINDSIGHT.stored_id(spec) is None and not work.is_waiting() and not work.ended()
-    if begins and not st.button(
+    if begins and not writing.button(
         "Compute the best in hindsight", key="price-hindsight", help="Searches all plans of all jobs"
     ):
         return {}

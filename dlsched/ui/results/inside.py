@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dlsched.ui.frame import session
+from dlsched.ui.frame import session, writing
 from dlsched.ui.results.admissions import ADMISSIONS, admissions_part
 from dlsched.ui.results.decision_inspector import Inspector, OpenedRun
 from dlsched.ui.results.dual_prices import DUAL_PRICES, dual_prices_part
@@ -40,7 +40,9 @@ def demos() -> None:
         )
         with st.container(horizontal=True, gap="small"):
             for one in INSPECTORS:
-                st.button(one.run_demo, key=f"{one.answers.key}-empty", help=one.demo_help, on_click=one.start_demo)
+                writing.button(
+                    one.run_demo, key=f"{one.answers.key}-empty", help=one.demo_help, on_click=one.start_demo
+                )
             st.space("stretch")
             if st.button("Choose a policy", type="primary", key="inside-run"):
                 session.go("Run")

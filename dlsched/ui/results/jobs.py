@@ -15,7 +15,7 @@ from dlsched.figures.job_timeline import JobOutcome, job_outcomes
 from dlsched.figures.jobs import job_timeline
 from dlsched.metrics.job_timeline import JobTimeline, timeline_of
 from dlsched.studies.inspect.dual_prices import DualPricesSpec
-from dlsched.ui.frame import charts, loaders, runs_of, session, tables
+from dlsched.ui.frame import charts, link, loaders, runs_of, session, tables
 from dlsched.ui.frame.parts import cards, sentence
 from dlsched.ui.results.decision_inspector import INSIDE
 from dlsched.ui.scenario import trust
@@ -69,7 +69,10 @@ def chosen_row(scenario_hash: str) -> int | None:
     if chosen is not None and chosen[0] == scenario_hash:
         return int(chosen[1])
     named = st.query_params.get("job", "")
-    return int(named) if named.isascii() and named.isdecimal() and len(named) < 10 else None
+    if named.isascii() and named.isdecimal() and len(named) < 10:
+        return int(named)
+    link.misread("job")
+    return None
 
 
 def jobs_part(run_id: str, scenario: Scenario) -> None:

@@ -20,7 +20,8 @@ from dlsched.studies.inspect.look_ahead.words import (
     waiting_of,
 )
 from dlsched.ui.answers import Answers
-from dlsched.ui.frame import charts, loaders, session
+from dlsched.ui.frame import charts, link, loaders, session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
 from dlsched.ui.scenario import trust
@@ -46,7 +47,7 @@ def look_ahead_part(run: OpenedRun) -> None:
     run_id, rows = run.info.run_id, decisions(run.info.run_id)
     if rows.empty:
         st.info("This run decided nothing about widths: it was over before the first decision.", icon="ℹ️")
-        st.stop()
+        link.stop()
     busiest = _busiest(run_id)
     jump = Jump("Largest change", busiest, f"Decision {busiest:,}: most nodes change hands")
     number = LOOK_AHEAD.choose(run, rows, jump, "Widths change every few minutes; between, jobs only start")
@@ -61,13 +62,13 @@ def look_ahead_part(run: OpenedRun) -> None:
         LOOK_AHEAD.answers.work.follow(places)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@shared
 def _pieces(run_id: str) -> pd.DataFrame:
     """Return the run's pieces, as metrics.tables.segments_of."""
     return session.store().segments(run_id)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@shared
 def _busiest(run_id: str) -> int:
     """Return the decision at which most workers change hands, the first of them."""
     changes = changes_at(_pieces(run_id), decisions(run_id)["time_s"].to_numpy(float))

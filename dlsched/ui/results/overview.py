@@ -120,6 +120,7 @@ def _settings(run_id: str, scenario: Scenario) -> list[tuple[str, str]]:
         **{f"rows {name}" if name != "rows" else "rows read": value for name, value in info.read.items()},
         "scenario": info.scenario_hash,
         "code version": info.code_version,
+        **({"plug-in": info.plugin} if info.plugin else {}),
         "made at (UTC)": f"{info.created_at:%Y-%m-%d %H:%M}",
         **{f"processor time, {name}": duration(value) for name, value in info.cpu_s.items()},
     }

@@ -12,12 +12,12 @@ from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import result_sentence
 from dlsched.metrics.summary import Metrics
-from dlsched.policies.registry import find
+from dlsched.policies.registry import find_stored
 from dlsched.store.runs import RunInfo
-from dlsched.ui.frame import futures_numbers, loaders, page, parts, runs_of, session
+from dlsched.ui.frame import futures_numbers, link, loaders, page, parts, runs_of, session
 from dlsched.ui.frame.navigation import PART
 from dlsched.ui.frame.runs_of import Series, SeriesNumbers
-from dlsched.ui.frame.text import dollars
+from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import what_if_state
 from dlsched.ui.results import cards, cost, inside, jobs, overview, timeline
 from dlsched.ui.results.decision_inspector import INSIDE, OpenedRun
@@ -55,7 +55,7 @@ class _Opened:
     @property
     def policy(self) -> PolicySpec:
         """What the registry says of the policy."""
-        return find(self.info.policy)
+        return find_stored(self.info.policy)
 
 
 def run_details_page() -> None:
@@ -102,7 +102,7 @@ def _open_run() -> _Opened:
             "No run of this scenario yet. Choose policies and run them; the result opens here.",
             "Go to Run", lambda: session.go("Run"), "result-empty",
         )  # fmt: skip
-        st.stop()
+        link.stop()
     try:
         info, metrics, scenario = loaders.info(run_id), loaders.metrics(run_id), loaders.scenario_of(run_id)
     except StoreError as error:
@@ -115,7 +115,7 @@ def _open_run() -> _Opened:
                 session.look_at_run("")
                 st.query_params.pop("run", None)
                 st.rerun()
-        st.stop()
+        link.stop()
     st.query_params["run"] = run_id  # the newest run of a scenario, too: later there may be a newer one
     everything = runs_of.series_of(session.runs_of(info.scenario_hash))
     own = runs_of.holding(everything, run_id) or runs_of.chosen_of([run_id])[0]
@@ -134,7 +134,7 @@ def _with_a_view(run_id: str | None) -> str | None:
         return run_id
     if seen.empty:
         inside.demos()
-        st.stop()
+        link.stop()
     session.look_at_run(str(seen["run_id"].iloc[0]))
     return session.run_id()
 
@@ -236,6 +236,9 @@ def _badges(run: _Opened, warnings: Sequence[Caution]) -> None:
         is_clean = not run.info.audit
         st.badge("audit ok" if is_clean else "audit failed", color="blue" if is_clean else "red",
                  help="The log was re-checked by a program that shares no code with the simulator.")  # fmt: skip
+        if run.info.made_by:
+            st.badge(f"by {safe(run.info.made_by, 60)}", color="gray",
+                     help=f"Saved {run.info.created_at:%Y-%m-%d %H:%M} UTC")  # fmt: skip
         for one in warnings:
             if one.level == "info":
                 st.badge(dollars(one.text), color="gray", help=dollars(one.action))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from dlsched.domain.units import DAY_S
+from dlsched.ui.frame import link
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,14 @@ def from_url(whole: Window) -> Window:
     try:
         from_s, to_s = float(st.query_params["from"]), float(st.query_params["to"])
     except (KeyError, ValueError):
+        from_s = to_s = math.nan
+    nodes = parse_nodes(st.query_params.get("rows", ""))
+    if nodes is None:
+        link.misread("rows")
+    if not from_s < to_s:
+        link.misread("from", "to", "rows")
         return whole
-    nodes = parse_nodes(st.query_params.get("rows", "")) or (whole.first_node, whole.last_node)
-    # Not so for NaN either.
-    return Window(from_s, to_s, *nodes).inside(whole) if from_s < to_s else whole
+    return Window(from_s, to_s, *(nodes or (whole.first_node, whole.last_node))).inside(whole)
 
 
 def current(run_id: str, whole: Window) -> Window:

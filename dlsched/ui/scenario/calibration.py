@@ -40,7 +40,7 @@ from dlsched.studies.calibration.words import (
 )
 from dlsched.studies.estimate import estimate_run
 from dlsched.ui.answers import Shown
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, session, writing
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario.trust import CALIBRATIONS
@@ -88,7 +88,7 @@ def _form(scenario: Scenario, ticked: Sequence[str], *, busy: bool) -> None:
             "they run with default parameters on the scenario's cluster.",
         )  # fmt: skip
         words = _button_words(scenario, policies) if policies else "Choose a policy"
-        if st.button(words, key="calibration-compute", disabled=busy or not policies):
+        if writing.button(words, key="calibration-compute", disabled=busy or not policies):
             with mistakes_shown():
                 spec = read_spec({"scenario": scenario.content_hash, "policies": policies})
                 check(spec, scenario)

@@ -147,9 +147,8 @@ def fixed(current: Scenario) -> Tables:
         _add_type(pools_key, start)
     # A type added from the catalogue may state its disk too.
     disk = shows_disk(current) or bool(tables.held(pools_key, start)["disk_gib"].notna().any())
-    pools = tables.editor(
-        start, pools_key, pool_columns(disk=disk), alt="Node types: machine type, number of nodes, size and price"
-    )
+    columns = pool_columns(disk=disk, features=shows_features(current))
+    pools = tables.editor(start, pools_key, columns, alt="Node types: machine type, number of nodes, size and price")
     with nodes_at:
         _nodes(pools_key, pools)
     picture = st.container()
@@ -286,6 +285,9 @@ POOL_COLUMNS: Mapping[str, Any] = {
         max_chars=1000,
         help="Only jobs of these partitions, joined by |, may run here; empty = open to all",
     ),
+    "features": _text(
+        "Features", max_chars=2000, help="What these nodes have that jobs may request, joined by |; empty = not known"
+    ),
 }
 EVENT_COLUMNS: Mapping[str, Any] = {
     "what": st.column_config.SelectboxColumn(
@@ -305,19 +307,20 @@ _COLUMN_OF = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
 
 def pools_frame(cluster: Cluster) -> pd.DataFrame:
     """Return the pools as an editable table."""
-    rows = [_pool_row(pool.vm, pool.count, pool.partition) for pool in cluster.pools]
+    rows = [_pool_row(pool.vm, pool.count, pool.partition, pool.features) for pool in cluster.pools]
     numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h")
     return pd.DataFrame(rows, columns=[*POOL_COLUMNS]).astype(dict.fromkeys(numbers, float))
 
 
 def with_pool(pools: pd.DataFrame, vm: VmType, nodes: int) -> pd.DataFrame:
     """Return the table with one more pool."""
-    more = pd.DataFrame([_pool_row(vm, nodes, "")], columns=pools.columns).astype(pools.dtypes.to_dict())
+    more = pd.DataFrame([_pool_row(vm, nodes)], columns=pools.columns).astype(pools.dtypes.to_dict())
     return pd.concat([pools, more], ignore_index=True) if len(pools) else more
 
 
-def _pool_row(vm: VmType, nodes: int, partition: str) -> tuple[Any, ...]:
-    return (vm.name, nodes, vm.gpu_type, vm.gpus, vm.cpus, vm.mem_gib, vm.disk_gib, vm.usd_per_h, partition)
+def _pool_row(vm: VmType, nodes: int, partition: str = "", features: str = "") -> tuple[Any, ...]:
+    size = vm.gpu_type, vm.gpus, vm.cpus, vm.mem_gib, vm.disk_gib
+    return (vm.name, nodes, *size, vm.usd_per_h, partition, features)
 
 
 def shows_disk(scenario: Scenario) -> bool:
@@ -327,9 +330,16 @@ def shows_disk(scenario: Scenario) -> bool:
     return bool(wanted.any()) or any(vm.disk_gib is not None for vm in scenario.cluster.vm_types)
 
 
-def pool_columns(*, disk: bool = True) -> dict[str, Any]:
-    """Return the column settings of the pools table; without ``disk`` that column is there but hidden."""
-    return {**POOL_COLUMNS, "disk_gib": POOL_COLUMNS["disk_gib"] if disk else None}
+def shows_features(scenario: Scenario) -> bool:
+    """Whether features say anything here: a node has one, or a job asks for one."""
+    wanted = scenario.workload.features
+    return any(pool.features for pool in scenario.cluster.pools) or (wanted is not None and any(wanted))
+
+
+def pool_columns(*, disk: bool = True, features: bool = True) -> dict[str, Any]:
+    """Return the column settings of the pools table; without ``disk`` or ``features`` that column is hidden."""
+    hidden = {name for name, shown in (("disk_gib", disk), ("features", features)) if not shown}
+    return {name: None if name in hidden else column for name, column in POOL_COLUMNS.items()}
 
 
 def events_frame(cluster: Cluster) -> pd.DataFrame:
@@ -401,8 +411,10 @@ def _lacking(record: dict[Any, Any], names: Sequence[str], where: str, columns: 
 
 def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
     name, partition, gpu_type = text_of(record["vm"]), text_of(record["partition"]), text_of(record["gpu type"])
+    features = text_of(record["features"])
     alike = next((vm for vm in (*before.vm_types, *vm_examples()) if vm.name == name), None)
-    twin = next((p for p in before.pools if (p.vm.name, p.partition) == (name, partition)), None)
+    alike_pools = (p for p in before.pools if (p.vm.name, p.partition) == (name, partition))
+    twin = min(alike_pools, key=lambda p: p.features != features, default=None)
     if not gpu_type and record["gpus"] and not (alike and alike.gpu_type == ""):
         gpu_type = "GPU"
     try:
@@ -413,7 +425,7 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
             speed=alike.speed if alike else 1.0,
         )  # fmt: skip
         owned, names = (twin.owned, twin.nodes) if twin else (True, "")
-        return Pool(vm=vm, count=record["nodes"], partition=partition, owned=owned, nodes=names)
+        return Pool(vm=vm, count=record["nodes"], partition=partition, owned=owned, nodes=names, features=features)
     except ValidationError as error:
         raise tables.mistake_in(error, where, POOL_COLUMNS, _COLUMN_OF) from error
 

@@ -16,6 +16,7 @@ from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.ui.frame import session, tables
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.forms import Choices, model_fields, row_width
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import job_mix
@@ -98,7 +99,7 @@ def _drawn(spec: FrozenModel, seed: int) -> Scenario:
         return _cached_draw(json.dumps(plain(spec)), seed)
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
+@shared
 def _cached_draw(spec: str, seed: int) -> Scenario:
     return drawn_scenario(json.loads(spec), seed)
 

@@ -9,7 +9,7 @@ import streamlit as st
 from dlsched.domain.errors import validated
 from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario
-from dlsched.ui.frame import session
+from dlsched.ui.frame import session, writing
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
 from dlsched.workload.fill import EXAMPLE_USD_PER_CORE_H, EXAMPLE_USD_PER_GPU_H, fill, fill_prices, missing
@@ -65,7 +65,7 @@ def boxes(scenario: Scenario, needs: Collection[Need] = tuple(OFFERS), *, disabl
         if need not in lacking:
             continue
         with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button(label, key=f"fill-{need.name}", width=240, disabled=disabled)
+            pressed = writing.button(label, key=f"fill-{need.name}", width=240, disabled=disabled)
             st.markdown(dollars(_of_cores(scenario, need) or rule))
         if pressed:
             with mistakes_shown():
@@ -87,7 +87,7 @@ def time_limits(scenario: Scenario) -> None:
                                 help="A limit is at least this multiple of the run time")  # fmt: skip
         high = right.number_input("Largest, times the run time", 1.0, 1000.0, LimitRule().high, key="limit-high",
                                   help="Limits are drawn uniformly up to this multiple, then rounded up")  # fmt: skip
-        if st.button("Add example time limits", key="fill-limits", help="Makes a new version of the scenario"):
+        if writing.button("Add example time limits", key="fill-limits", help="Makes a new version of the scenario"):
             with mistakes_shown():
                 rule = validated(LimitRule, {"low": low, "high": high}, "time limits")
                 session.keep(fill(scenario, rule), based_on=scenario.content_hash)

@@ -18,6 +18,7 @@ from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.units import MINUTE_S
 from dlsched.domain.workload import Workload
 from dlsched.ui.frame import tables
+from dlsched.ui.frame.caches import shared
 from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
 from dlsched.workload.generators.drawing import plain
 from dlsched.workload.studies.job_mix import JobClass, JobMixSpec, at_load
@@ -119,13 +120,13 @@ def generate(current: Scenario) -> Scenario:
     )  # fmt: skip
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
+@shared
 def _at_load(spec: str, cluster: str, load: float, seed: int) -> JobMixSpec:
     mix = validated(JobMixSpec, json.loads(spec), "job mix")
     return at_load(mix, Cluster.model_validate_json(cluster), load, seed)
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
+@shared
 def _drawn(spec: str, seed: int) -> Workload:
     return draw(json.loads(spec), seed)
 

@@ -70,7 +70,8 @@ def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, so
     """Ask which cluster new jobs go on and return them on it.
 
     ``made`` is on the cluster ``found`` in the log or its description, else on the default one for its jobs. The
-    cluster of a scenario that is being made goes before both.
+    cluster of a scenario that is being made goes before both. Settings of a Slurm stay with its cluster, without
+    reservations, whose times were those of other jobs.
     """
     is_new = new_scenario.begun(current) is not None
     words = "the default for these jobs" if found is None else f"from {found.source}"
@@ -88,8 +89,10 @@ def on_cluster(made: Scenario, current: Scenario, found: ClusterFound | None, so
         if found is not None:
             found_cluster(found)
         return made
+    slurm = made.slurm or (None if current.slurm is None else current.slurm.model_copy(update={"reservations": ()}))
     own = tuple(one for one in made.assumptions if not one.is_about_cluster)
-    return made.replace(cluster=current.cluster, assumptions=(*own, *with_other_jobs(current.assumptions)))
+    kept = (one for one in with_other_jobs(current.assumptions) if one.kind != "slurm" or made.slurm is None)
+    return made.replace(cluster=current.cluster, slurm=slurm, assumptions=(*own, *kept))
 
 
 def found_cluster(found: ClusterFound) -> None:

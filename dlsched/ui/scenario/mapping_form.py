@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import streamlit as st
 
-from dlsched.ui.frame import session
+from dlsched.ui.frame import identity, session, writing
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import duration
 from dlsched.workload.readers import TARGETS, ColumnMapping, FieldMap, load_mapping
@@ -69,8 +69,9 @@ def mapping_form(
     if lacks := mapping.missing():
         st.error(f"Still needed: {', '.join(lacks)}.", icon="⛔")
         return None
-    if keep_as.strip():
-        session.store().set_setting(SAVED + keep_as.strip(), mapping.model_dump(mode="json"))
+    if keep_as.strip() and identity.may_write():
+        said = f"saved column mapping {keep_as.strip()}"
+        session.store().set_setting(SAVED + keep_as.strip(), mapping.model_dump(mode="json"), said)
     return mapping
 
 
@@ -145,7 +146,7 @@ def _saved(header: tuple[str, ...], guess: ColumnMapping, tag: str) -> ColumnMap
     )  # fmt: skip
     if not chosen:
         return guess
-    if st.button("Delete this saved mapping", key=f"forget-map-{tag}", type="tertiary"):
-        session.store().set_setting(SAVED + chosen, None)
+    if writing.button("Delete this saved mapping", key=f"forget-map-{tag}", type="tertiary"):
+        session.store().set_setting(SAVED + chosen, None, f"deleted column mapping {chosen}")
         st.rerun()
     return mappings[chosen]

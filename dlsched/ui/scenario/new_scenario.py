@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
-from dlsched.ui.frame import session
+from dlsched.ui.frame import link, session
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.formats import amount, money
 from dlsched.workload.catalogue import EXAMPLES, price_list, vm_examples
@@ -87,6 +87,7 @@ def begun(current: Scenario) -> Scenario | None:
     """
     cluster = cluster_of(st.query_params.to_dict())
     if cluster is None:
+        link.misread(NODES, GPUS, KIND, USD)
         return None
     notes = price_notes(cluster.vm_types, price_list(EXAMPLES), len(cluster.vm_types))
     return current.replace(

@@ -13,6 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.text import safe
+from dlsched.wording.formats import amount
 from dlsched.workload.catalogue import EXAMPLES, PRICE_LISTS, price_list
 from dlsched.workload.prices.price_list import Offer, PriceList, to_vm_types, without_times
 
@@ -44,7 +45,8 @@ def saved() -> PriceList | None:
 
 def save(prices: PriceList) -> None:
     """Keep the list in the store."""
-    session.store().set_setting(SAVED, prices.model_dump(mode="json"))
+    said = f"price list: {amount(len(prices.offers), 'machine type')}"
+    session.store().set_setting(SAVED, prices.model_dump(mode="json"), said)
 
 
 def of_cluster(cluster: Cluster) -> PriceList:

@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.figures.prices import price_dots
-from dlsched.ui.frame import charts, tables
+from dlsched.ui.frame import charts, tables, writing
 from dlsched.ui.frame.forms import field
 from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.frame.uploads import File, kept_file
+from dlsched.ui.frame.uploads import File, kept_file, read_once
 from dlsched.ui.scenario import price_lists
 from dlsched.ui.scenario.jobs import import_report
 from dlsched.wording.formats import amount
@@ -112,11 +112,11 @@ def table(prices: PriceList, scenario: Scenario) -> TableState:
     )  # fmt: skip
     shown = _state_of(now, prices)
     with st.container(horizontal=True, gap="small"):
-        if st.button("Add a type", key="price-add", help="A row to fill in"):
+        if writing.button("Add a type", key="price-add", help="A row to fill in"):
             tables.replace(TABLE, new_row(now, today))
             st.rerun()
         unticked = int((~now["use"].astype(bool)).sum())
-        if st.button(f"Delete {amount(unticked, 'unticked type')}", key="price-delete", disabled=not unticked):
+        if writing.button(f"Delete {amount(unticked, 'unticked type')}", key="price-delete", disabled=not unticked):
             tables.replace(TABLE, now[now["use"].astype(bool)].reset_index(drop=True))
             st.rerun()
         _begin_with(scenario, disabled=shown.mistake is not None)
@@ -148,7 +148,7 @@ def _begin_with(scenario: Scenario, *, disabled: bool) -> None:
     hint = "Replaces this list"
     with st.popover("Load a price list", help=hint, disabled=disabled, key=_key("begin")):
         for place, (label, note, prices) in enumerate(lists):
-            if st.button(f"{label}: {amount(len(prices.offers), 'type')}", key=f"begin-with-{place}"):
+            if writing.button(f"{label}: {amount(len(prices.offers), 'type')}", key=f"begin-with-{place}"):
                 replace(prices)
                 st.rerun()
             st.markdown(f":gray[{dollars(note)}]")
@@ -157,7 +157,7 @@ def _begin_with(scenario: Scenario, *, disabled: bool) -> None:
 def _undo() -> None:
     before: PriceList | None = st.session_state.get(BEFORE)
     label = f"Restore the previous {amount(len(before.offers), 'type')}" if before else ""
-    if before and st.button(label, key="price-undo", type="tertiary"):
+    if before and writing.button(label, key="price-undo", type="tertiary"):
         replace(before)
         st.session_state.pop(BEFORE)
         st.rerun()
@@ -370,17 +370,17 @@ def importing(*, disabled: bool) -> None:
         if file is None:
             return
         with left, mistakes_shown():
-            read = _read(file.tag, None, file)
+            read = _read(file, None)
             if read.format == SKYPILOT:
-                read = _read(file.tag, _region(file, read), file)
+                read = _read(file, _region(file, read))
             _take(_stamped(file, read) if read.format == SKYPILOT else read.offers, disabled=disabled)
             with right:
                 import_report(read.report, read.format, "Price list check")
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading")
-def _read(tag: str, region: str | None, _file: File) -> PriceRead:
-    return read_prices(_file.content, _file.name, region=region)
+def _read(file: File, region: str | None) -> PriceRead:
+    with st.spinner("Reading"):
+        return read_once(file.name, f"{file.tag}-{region}", read_prices, file.content, file.name, region)
 
 
 def _region(file: File, read: PriceRead) -> str | None:
@@ -405,7 +405,7 @@ def _take(offers: tuple[Offer, ...], *, disabled: bool) -> None:
     if disabled:
         st.markdown(":orange[First correct the table above.]")
     with st.container(horizontal=True), mistakes_shown():
-        if st.button(
+        if writing.button(
             f"Add {amount(len(offers), 'type')}",
             key="price-merge",
             disabled=disabled,
@@ -415,6 +415,8 @@ def _take(offers: tuple[Offer, ...], *, disabled: bool) -> None:
             check_names(both)
             replace(prices.model_copy(update={"offers": both}))
             st.rerun()
-        if st.button(f"Replace the list with {amount(len(offers), 'type')}", key="price-replace", disabled=disabled):
+        if writing.button(
+            f"Replace the list with {amount(len(offers), 'type')}", key="price-replace", disabled=disabled
+        ):
             replace(prices.model_copy(update={"offers": offers}))
             st.rerun()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import get_origin
 
 import pandas as pd
@@ -13,7 +12,7 @@ from dlsched.domain.errors import DlschedError, InputError, from_validation
 from dlsched.ui.frame.forms import field
 from dlsched.ui.frame.parts import error_box, mistakes_shown
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.uploads import File
+from dlsched.ui.frame.uploads import File, read_once, tag_of
 from dlsched.ui.scenario.mapping_form import mapping_form
 from dlsched.wording.formats import capital
 from dlsched.workload.readers import (
@@ -23,25 +22,23 @@ from dlsched.workload.readers import (
     Reading,
     ReadOptions,
     TraceRead,
+    file_head,
     guess_mapping,
     preview,
-    table_head,
 )
 from dlsched.workload.readers.exports import SACCT_COMMAND
 from dlsched.workload.readers.formats import NotJobs
 from dlsched.workload.readers.options import parse_choice
-from dlsched.workload.readers.registry import FORMATS, GROUPS, find_format
-from dlsched.workload.readers.source import open_trace
+from dlsched.workload.readers.registry import find_format, formats, groups
 
 TABLES = ("csv", "native")
 EVERY_FORMAT = ("cpu_jobs", "zero_run", "duplicates")
-GROUP = {one.key: name for name, group in GROUPS.items() for one in group}
 MOST_CORES = 1024
 
 
 def options_of(tag: str) -> ReadOptions:
     """Return the reading choices made for a file so far."""
-    names = dict.fromkeys(name for group in (EVERY_FORMAT, *(one.choices for one in FORMATS)) for name in group)
+    names = dict.fromkeys(name for group in (EVERY_FORMAT, *(one.choices for one in formats())) for name in group)
     given = {name: st.session_state.get(_key(name, tag)) for name in names}
     fixed = st.session_state.get(_key("format", tag), "auto")
     try:
@@ -62,8 +59,8 @@ def options_of(tag: str) -> ReadOptions:
 
 def key_of(file: File, options: ReadOptions) -> str:
     """Return a text that differs where a file would be read differently."""
-    files = b"".join(content for content in (options.cluster, options.throughputs) if content)
-    return f"{file.tag}-{options.model_dump_json()}-{blake2b(files, digest_size=8).hexdigest()}"
+    files = [content for content in (options.cluster, options.throughputs, *options.queues) if content]
+    return f"{file.tag}-{options.model_dump_json()}-{tag_of(*files)}"
 
 
 def _key(name: str, tag: str) -> str:
@@ -107,7 +104,8 @@ def _decide(one: Reading, cores: int, tag: str) -> None:
 
 
 def _choose_format(unsure: FormatUnsure, file: File) -> None:
-    for candidate_rows in preview(file.content, file.name, [candidate.format_key for candidate in unsure.candidates]):
+    keys = [candidate.format_key for candidate in unsure.candidates]
+    for candidate_rows in read_once(file.name, f"{file.tag}-{keys}", preview, file.content, file.name, keys):
         with st.container(border=True):
             st.markdown(f"**Read as {candidate_rows.label}**")
             if candidate_rows.problem:
@@ -140,11 +138,11 @@ def choices(file: File, result: TraceRead | DlschedError) -> None:
     with st.expander("Reading choices", key=f"choices-{tag}", expanded=is_open):
         own = find_format(format_key).choices if format_key else ()
         columns = st.columns(3)
-        readable = [one.key for one in FORMATS if one.read]
+        words = {one.key: f"{name}: {one.label}" for name, group in groups().items() for one in group if one.read}
         columns[0].selectbox(
-            "Format", ["auto", *readable], key=_key("format", tag), persist_state="session",
+            "Format", ["auto", *words], key=_key("format", tag), persist_state="session",
             help="How the file is read",
-            format_func=lambda key: "found by content" if key == "auto" else f"{GROUP[key]}: {find_format(key).label}",
+            format_func=lambda key: words.get(key, "found by content"),
         )  # fmt: skip
         for place, name in enumerate((*EVERY_FORMAT, *own), 1):
             with columns[place % 3]:
@@ -172,7 +170,7 @@ def _mapping(file: File, *, needed: bool) -> None:
         if not box.open:
             return
         with mistakes_shown():
-            header, sample = table_head(open_trace(file.content, file.name))
+            header, sample = read_once(file.name, file.tag, file_head, file.content, file.name)
             before: ColumnMapping | None = st.session_state.get(_key("mapping", file.tag))
             guess = before or guess_mapping(header, sample)
             mapping = mapping_form(header, sample, guess, file.tag, needed=needed)

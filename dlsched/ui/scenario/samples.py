@@ -9,13 +9,16 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.scenario.jobs import import_report, on_cluster
 from dlsched.wording.formats import amount
+from dlsched.wording.queues import queue_words
 from dlsched.workload.catalogue import SAMPLES, SampleTrace, data_path
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.registry import find_format
+from dlsched.workload.scenario_file import read_scenario
 from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
 from dlsched.workload.studies.hell_knee import sample_stream
 from dlsched.workload.studies.modelarts import sample_elastic
@@ -92,6 +95,19 @@ def _about_slotted(made: Scenario) -> str:
     )
 
 
+def _sample_quotas() -> Scenario:
+    return read_scenario(data_path("quotas.toml"))
+
+
+def _about_quotas(made: Scenario) -> str:
+    assert made.queues is not None
+    return (
+        f"**{amount(len(made.workload), 'job')}** of three teams on {made.cluster.num_nodes} nodes of 8 GPUs, with "
+        f"{queue_words(made.queues)}. A team may borrow what the others leave idle. Run the policy Quota tree, then "
+        "open the page Queues. Made up for this project."
+    )
+
+
 SERVICE = StudySample(
     "GPU as a service", "100 jobs with due dates for 10 rented machines.", sample_gpuaas, _about_service,
     "service", "Rent GPUs by the hour", "which machines, when, for which job",
@@ -114,7 +130,12 @@ SLOTTED = StudySample(
     _about_slotted, "slotted", "Book machines ahead",
     "50 jobs over 20 hours: which to admit, and which machines to book when",
 )  # fmt: skip
-OF_STUDIES = (SERVICE, STREAM, ELASTIC, SERVERS, SLOTTED)
+QUOTAS = StudySample(
+    "Teams with quotas", "700 jobs of three teams that lend one another what they do not use.", _sample_quotas,
+    _about_quotas, "quotas", "Share a cluster by quotas",
+    "three teams with quotas: who borrows, who waits, and what another rule would change",
+)  # fmt: skip
+OF_STUDIES = (SERVICE, STREAM, ELASTIC, SERVERS, SLOTTED, QUOTAS)
 
 
 def sample(current: Scenario) -> Scenario:
@@ -122,7 +143,7 @@ def sample(current: Scenario) -> Scenario:
     st.html(GRID)
     samples = {one.label: one for one in (*SAMPLES, *OF_STUDIES)}
     label = st.radio(
-        "Sample", list(samples), key=KEY, persist_state="session", horizontal=True,
+        "Sample", list(samples), key=KEY, persist_state="session", horizontal=True, width="stretch",
         captions=[one.words for one in samples.values()], help="Made up for this project; no real users or jobs",
     )  # fmt: skip
     chosen = samples[label]
@@ -143,11 +164,11 @@ def _trace(chosen: SampleTrace, current: Scenario) -> Scenario:
         return on_cluster(made, current, trace.cluster, chosen.label)
 
 
-@st.cache_resource(show_spinner=False)
+@shared
 def _made(label: str) -> Scenario:
     return next(one for one in OF_STUDIES if one.label == label).make()
 
 
-@st.cache_resource(show_spinner=False)
+@shared
 def _read(file: str) -> TraceRead:
     return read_trace(data_path(file))

@@ -10,10 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.runner.reading import about_s, is_quick, read_upload
+from dlsched.runner.reading import about_s
+from dlsched.ui.frame import writing
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.uploads import File, file_of, kept_file
+from dlsched.ui.frame.uploads import File, file_of, kept_file, read_once, tag_of
 from dlsched.ui.scenario import reading_choices
 from dlsched.ui.scenario.jobs import import_report, on_cluster
 from dlsched.wording.formats import about_seconds, amount
@@ -23,11 +24,15 @@ from dlsched.workload.readers import (
     ReadOptions,
     TraceRead,
     read_cluster,
+    read_trace,
     template_csv,
 )
 from dlsched.workload.readers.exports import EXPORTS
-from dlsched.workload.readers.gpuaas import InstanceRead, is_instance_zip, read_instance_zip
+from dlsched.workload.readers.gpuaas import is_instance_zip, read_instance_zip
+from dlsched.workload.readers.kubernetes.queue_objects import EXPORT
+from dlsched.workload.readers.kubernetes.workloads import KUEUE
 from dlsched.workload.readers.registry import find_format
+from dlsched.workload.readers.slurm_settings.found import SlurmFound, settings_of
 
 DROP, READ = "upload", "upload-read"
 LONGEST_NAME = 60
@@ -54,14 +59,23 @@ def upload(current: Scenario) -> Scenario | None:
             return None
         if is_instance_zip(file.content):
             return _instance(file, right)
-        result = _read(file, reading_choices.options_of(file.tag))
+        beside = tuple(one.getvalue() for one in st.session_state.get(_queues_key(file.tag)) or ())
+        options = reading_choices.options_of(file.tag).model_copy(update={"queues": beside})
+        st.session_state[READ] = options
+        result = _read(file, options)
+        if beside and isinstance(result, InputError):
+            _queues(file.tag)
     if isinstance(result, TraceRead):
         with right:
             import_report(result.report, find_format(result.format_key).label, workload=result.workload)
         with left:
+            if beside or (result.format_key == KUEUE.key and result.queues is None):
+                _queues(file.tag)
             described = _description(file.tag)
             if described is not None:
-                result = replace(result, cluster=described.completed_by(result.cluster))
+                cluster, settings = described
+                slurm = settings if result.slurm is None else result.slurm
+                result = replace(result, cluster=cluster.completed_by(result.cluster), slurm=slurm)
             made = scenario_of(result, scenario_name(file.name))
             return on_cluster(made, current, result.cluster, file.tag)
     reading_choices.ask(result, file)
@@ -88,9 +102,9 @@ def _export_help() -> None:
 def choices() -> None:
     """Show how the file in the drop zone was or should be read."""
     file = file_of(DROP)
-    result = st.session_state.get(READ, ("", None))[1]
-    if file is not None and result is not None:
-        reading_choices.choices(file, result)
+    options = st.session_state.get(READ)
+    if file is not None and options is not None:
+        reading_choices.choices(file, _read(file, options))
 
 
 def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
@@ -98,7 +112,7 @@ def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
     st.session_state.pop(READ, None)
     try:
         with st.spinner("Reading"):
-            read = _instance_of(file.tag, file)
+            read = read_once(file.name, file.tag, read_instance_zip, file.content, file.name)
     except DlschedError as error:
         error_box(error)
         return None
@@ -112,45 +126,46 @@ def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
     return read.scenario.replace(name=scenario_name(file.name))
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _instance_of(tag: str, _file: File) -> InstanceRead:
-    return read_instance_zip(_file.content, _file.name)
-
-
 def scenario_name(file_name: str) -> str:
     """Return a name for the scenario of a file: without folders and endings, not too long."""
     return Path(file_name).name.split(".")[0].strip()[:LONGEST_NAME] or "trace"
 
 
 def _read(file: File, options: ReadOptions) -> TraceRead | DlschedError:
-    key = reading_choices.key_of(file, options)
-    last = st.session_state.get(READ)
-    if last is None or last[0] != key:
-        st.session_state[READ] = last = (key, _read_now(file, options))
-    result: TraceRead | DlschedError = last[1]
-    return result
-
-
-def _read_now(file: File, options: ReadOptions) -> TraceRead | DlschedError:
-    wait = "Reading" if is_quick(file.content) else f"Reading, {about_seconds(about_s(file.content))}"
+    seconds = about_s(file.content)
     try:
-        with st.spinner(wait):
-            return read_upload(file.content, file.name, options)
+        with st.spinner("Reading" if seconds < 1 else f"Reading, {about_seconds(seconds)}"):
+            key = reading_choices.key_of(file, options)
+            return read_once(file.name, key, read_trace, file.content, file.name, options)
     except DlschedError as error:
         return error
 
 
-def _description(tag: str) -> ClusterFound | None:
-    """Take a description of the cluster that the jobs ran on."""
-    file = st.file_uploader(
+def _queues_key(tag: str) -> str:
+    return f"queues-beside-{tag}"
+
+
+def _queues(tag: str) -> None:
+    """Take the queues beside a list of Workloads; they are read with it."""
+    st.file_uploader(
+        "Queues of Kueue (optional)", accept_multiple_files=True, key=_queues_key(tag),
+        help=f"Output of `{EXPORT}`: quotas, which the policy Quota tree obeys, and the nodes where none are given",
+    )  # fmt: skip
+
+
+def _description(tag: str) -> tuple[ClusterFound, SlurmFound | None] | None:
+    """Take a description of the cluster that the jobs ran on, with the settings of Slurm that a slurm.conf has."""
+    file = writing.uploader(
         "Description of the cluster (optional)", key=f"description-{tag}",
         help="Output of `scontrol show nodes -o`, `sinfo -N -o \"%N|%P|%c|%m|%G|%f|%T\"` or `pbsnodes -a`, a "
-        "slurm.conf, or the node list of a published trace",
+        "slurm.conf (its settings are read too), or the node list of a published trace",
     )  # fmt: skip
     if file is None:
         return None
+    content = file.getvalue()
     try:
-        return read_cluster(file.getvalue(), file.name)
+        cluster = read_once(file.name, tag_of(content), read_cluster, content, file.name)
+        return cluster, read_once(file.name, tag_of(content), settings_of, (), content)
     except InputError as error:
         error_box(error)
         return None

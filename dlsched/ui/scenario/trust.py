@@ -1,29 +1,32 @@
-"""How far a simulation of a scenario can be trusted: what a stored calibration says of it, among its other caveats."""
+"""How far a simulation of a scenario can be trusted: what a stored fit or calibration says, among its other caveats."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import find
-from dlsched.studies.calibration import STUDY
-from dlsched.studies.calibration.answer import Calibration
-from dlsched.studies.calibration.stored import trust_of
+from dlsched.policies.registry import find_stored
+from dlsched.studies import calibration, fitting
+from dlsched.studies.stored_trust import sayings, trust_of
 from dlsched.ui.answers import Answers
 from dlsched.ui.frame import session
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.caveats import Caveat, caveats_of
 
-CALIBRATIONS = Answers(STUDY)
+CALIBRATIONS = Answers(calibration.STUDY)
+FITS = Answers(fitting.STUDY)
 
 
 def known_trust(scenario: Scenario, policy: str = "") -> Caveat | None:
-    """Return what a stored calibration says of a scenario under the policy of today; None if none was made."""
-    newest: dict[str, tuple[Calibration, bool]] = {}
-    for shown in CALIBRATIONS.readable() if scenario.workload.has_recorded_starts else ():
-        newest.setdefault(shown.spec.scenario, (shown.answer, shown.stale))
-    return trust_of(scenario, policy, newest, session.store().scenario_info, session.load_scenario)
+    """Return what a stored fit or calibration says of a scenario under the policy of today; None if none was made."""
+    if not scenario.workload.has_recorded_starts:
+        return None
+    fits = ((one.spec.scenario, one.answer, one.stale) for one in FITS.readable())
+    calibrations = ((one.spec.scenario, one.answer, one.stale) for one in CALIBRATIONS.readable())
+    said = sayings(chain(fits, calibrations), policy)
+    return trust_of(scenario, said, session.store().scenario_info, session.load_scenario)
 
 
 def caveats(
@@ -36,12 +39,12 @@ def caveats(
 ) -> tuple[Caveat, ...]:
     """Return what stands beside a headline about policies on a scenario; ``about``: the stored one it is a change of.
 
-    The first policy is that of today, of which a calibration speaks. The rest is as for
+    The first policy is that of today, of which a fit or calibration speaks. The rest is as for
     :func:`dlsched.wording.caveats.caveats_of`.
     """
     policies = tuple(policies)
     trust = known_trust(about or scenario, policies[0] if policies else "")
-    found = caveats_of(scenario, map(find, policies), trust=trust, resampled=resampled, metrics=metrics)
+    found = caveats_of(scenario, map(find_stored, policies), trust=trust, resampled=resampled, metrics=metrics)
     if about is None or about.generator is None:
         return found
     # A change of drawn jobs makes them given ones, which does not make them recorded.

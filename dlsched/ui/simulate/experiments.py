@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.metrics.kpi import KPIS
-from dlsched.policies.registry import LABELS
-from dlsched.ui.frame.scenario_bar import policy_label
+from dlsched.policies.registry import policies, policy_label
 from dlsched.wording.formats import amount
 
 TOGETHER_S = 600.0
@@ -48,6 +47,11 @@ class Experiment:
         return next((str(note) for note in self.runs["note"] if not pd.isna(note) and note), "")
 
     @property
+    def users(self) -> list[str]:
+        """Who made its runs, each once; none without a login."""
+        return sorted({str(user) for user in self.runs["made_by"].fillna("")} - {""})
+
+    @property
     def of_policies(self) -> list[str]:
         """The run of the first future of each policy with its parameters, the baseline first."""
         stored = self.runs[self.runs["state"] == "stored"]
@@ -62,7 +66,7 @@ def experiments_of(runs: pd.DataFrame) -> list[Experiment]:
     """
     ended = pd.to_datetime(runs["created_at"])
     started = ended - pd.to_timedelta(runs["wall_s"].fillna(0.0).astype(float), unit="s")
-    place = runs["policy"].map({key: number for number, key in enumerate(LABELS)})
+    place = runs["policy"].map({spec.key: number for number, spec in enumerate(policies())})
     runs = runs.assign(started=started, ended=ended, place=place, stale=runs["stale"].fillna(False).astype(bool))
     found = []
     for _, of_version in runs.groupby(["scenario_hash", "stale"], sort=False):
@@ -79,8 +83,8 @@ def experiments_of(runs: pd.DataFrame) -> list[Experiment]:
 
 
 def experiments_table(experiments: Sequence[Experiment]) -> pd.DataFrame:
-    """Return a line for each experiment, in the words of the page."""
-    return pd.DataFrame(
+    """Return a line for each experiment, in the words of the page; with its users where there is a login."""
+    table = pd.DataFrame(
         [
             {
                 "Scenario": one.scenario,
@@ -89,13 +93,15 @@ def experiments_table(experiments: Sequence[Experiment]) -> pd.DataFrame:
                 "Runs": len(one.runs),
                 "State": state_words(one.runs),
                 "When (UTC)": f"{one.runs['ended'].max():%Y-%m-%d %H:%M}",
+                "User": ", ".join(one.users),
                 "Name": one.name,
                 "Note": one.note,
             }
             for one in experiments
         ],
-        columns=["Scenario", "Policies", "Futures", "Runs", "State", "When (UTC)", "Name", "Note"],
+        columns=["Scenario", "Policies", "Futures", "Runs", "State", "When (UTC)", "User", "Name", "Note"],
     )
+    return table if (table["User"] != "").any() else table.drop(columns="User")
 
 
 def _named(policies: Sequence[str]) -> str:
@@ -140,8 +146,10 @@ def runs_table(runs: pd.DataFrame) -> pd.DataFrame:
             "Cost/month": metric("cost_month"),
             "Completed": metric("completed"),
             "State": [state_words(runs.iloc[[place]]) for place in range(len(runs))],
+            "User": runs["made_by"].fillna("").tolist(),
             "Note": runs["note"].fillna("").tolist(),
             "MB": (runs["size_bytes"].astype(float) / 1e6).round(1).tolist(),
         }
     )
-    return table if len(set(table["Scenario"])) > 1 else table.drop(columns="Scenario")
+    same = [] if len(set(table["Scenario"])) > 1 else ["Scenario"]
+    return table.drop(columns=[*same, *([] if (table["User"] != "").any() else ["User"])])

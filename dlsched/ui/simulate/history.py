@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.metrics.kpi import KPIS
+from dlsched.policies.registry import policy_label
 from dlsched.runner.background import RunTask
-from dlsched.studies.code_version import code_version
-from dlsched.ui.frame import parts, run_state, session
+from dlsched.studies.code_version import code_version, plugin_versions
+from dlsched.ui.frame import parts, run_state, session, writing
 from dlsched.ui.frame.parts import mistakes_shown
-from dlsched.ui.frame.scenario_bar import policy_label
 from dlsched.ui.frame.text import safe
 from dlsched.ui.simulate.experiments import Experiment, experiments_of, experiments_table, runs_table
 from dlsched.wording.formats import amount
@@ -26,7 +26,7 @@ DELETED = "undo-delete"
 def show() -> None:
     """Show all runs of the store, one line an experiment."""
     _undo_line()
-    runs = session.store().list_runs(code_version=code_version())
+    runs = session.store().list_runs(code_version=code_version(), plugins=plugin_versions())
     if runs.empty:
         parts.empty("No run yet. Run the recommended policies: a few seconds for the demo.", "Choose policies",
                     lambda: session.go("Run", part="Policies"), "history-empty")  # fmt: skip
@@ -133,12 +133,12 @@ def _actions(chosen: list[Experiment], listed: pd.DataFrame, marked: pd.DataFram
             disabled=not ids, key="history-export", on_click="ignore", help="One file that another store can import",
         )  # fmt: skip
         again = again_of(rows)
-        if len(again) and st.button(f"Run {len(again)} again", key="history-again",
+        if len(again) and writing.button(f"Run {len(again)} again", key="history-again",
                                     help="Interrupted, or made by an older version"):  # fmt: skip
             with mistakes_shown():
                 run_state.start([_task_of(row) for _, row in again.iterrows()])
                 session.go("Run", part="Policies")
-        if st.button(f"Delete {len(ids)}…" if ids else "Delete…", disabled=not ids, key="history-delete"):
+        if writing.button(f"Delete {len(ids)}…" if ids else "Delete…", disabled=not ids, key="history-delete"):
             delete_dialog(rows[rows["state"] == "stored"])
 
 
@@ -151,7 +151,7 @@ def _name_and_note(chosen: list[Experiment], rows: pd.DataFrame, ids: list[str])
         name = st.text_input("Name of the experiment", chosen[0].name, key=f"name-{ids[0]}", max_chars=80)
         note = st.text_area(f"Note of {amount(len(ids), 'run')}", of.note, key=f"note-{ids[0]}-{len(ids)}",
                             max_chars=4000)  # fmt: skip
-        if st.button("Save", key="save-words"):
+        if writing.button("Save", key="save-words"):
             store = session.store()
             for run in chosen[0].runs["run_id"].dropna():
                 store.rename_run(str(run), name)
@@ -179,7 +179,7 @@ def delete_dialog(rows: pd.DataFrame) -> None:
         st.markdown(f"- {safe(policy_label(str(row.policy)))}, future {row.seed}, {safe(row.scenario_name)}")
     if len(rows) > 20:
         st.markdown(f"… and {len(rows) - 20} more")
-    if st.button(f"Delete {len(rows)}", type="primary", key="delete-sure"):
+    if writing.button(f"Delete {len(rows)}", type="primary", key="delete-sure"):
         ids = [run for run in rows["run_id"].tolist() if not pd.isna(run)]
         session.store().delete_runs(ids)
         session.tick([run for run in session.ticked_runs() if run not in ids])
@@ -193,7 +193,7 @@ def _undo_line() -> None:
     if gone := st.session_state.get(DELETED):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(f"{amount(len(gone), 'run')} deleted.")
-            if st.button("Undo", key="undo"):
+            if writing.button("Undo", key="undo"):
                 session.store().restore_runs(gone)
                 st.session_state.pop(DELETED)
                 st.rerun()
@@ -207,7 +207,7 @@ def _interrupted(runs: pd.DataFrame) -> None:
             f"{amount(len(interrupted), 'run')} interrupted when the app ended; nothing was kept. Select them to run "
             "them again."
         )
-        if st.button("Forget them", key="forget-interrupted"):
+        if writing.button("Forget them", key="forget-interrupted"):
             session.store().clear_running(interrupted["key"].tolist())
             st.rerun()
 
@@ -217,8 +217,8 @@ def _import_box() -> None:
     if said := st.session_state.pop("imported", None):
         st.toast(said)
     with st.expander("Import runs from a file"):
-        file = st.file_uploader("Export file of another store (.zip)", type=["zip"], key="runs-import")
-        if file is not None and st.button("Import", key="import-now"):
+        file = writing.uploader("Export file of another store (.zip)", type=["zip"], key="runs-import")
+        if file is not None and writing.button("Import", key="import-now"):
             with mistakes_shown():
                 report = session.store().import_runs(file.getvalue())
                 st.session_state["imported"] = (

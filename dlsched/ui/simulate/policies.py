@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES
-from dlsched.ui.frame import parts
+from dlsched.policies.registry import policies
+from dlsched.ui.frame import parts, writing
 from dlsched.ui.scenario import trust
 from dlsched.ui.simulate import policy_cards, policy_choice, policy_dialog, queue, run
 from dlsched.wording.cautions import cautions
@@ -30,7 +30,7 @@ def show(current: Scenario) -> None:
     left, right = st.columns([5, 2], gap="large")
     with left:
         if st.button("More policies…", key="more-policies", icon=":material/add:",
-                     help=f"All {len(POLICIES)}, with a search"):  # fmt: skip
+                     help=f"All {len(policies())}, with a search"):  # fmt: skip
             policy_dialog.dialog(current)
         params, valid = run.parameters(specs, current)
         run.options_form(current)
@@ -48,7 +48,7 @@ def show(current: Scenario) -> None:
                     key="run",
                 )
             disabled = not plan or not valid or bool(refused)
-            pressed = st.button(f"Run {what}", type="primary", disabled=disabled, key="run-now", width="stretch")
+            pressed = writing.button(f"Run {what}", type="primary", disabled=disabled, key="run-now", width="stretch")
             if pressed and plan and expected:
                 run.start_or_ask(current, plan, expected)
         if refused:

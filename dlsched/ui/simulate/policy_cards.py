@@ -9,21 +9,24 @@ import streamlit as st
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
-from dlsched.ui.fields.policy_and_params import usual
+from dlsched.ui.fields.policy_and_params import todays_policy, usual
 from dlsched.ui.fields.recommended import recommended
-from dlsched.ui.frame.text import dollars
+from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.simulate import policy_choice
+
+RUNS_TODAY = "Runs today: the baseline that the others are compared with."
 
 
 def cards(scenario: Scenario, chosen: Sequence[PolicySpec]) -> None:
     """Show a card for each recommended policy, ticked where it is chosen, and one for each that was added."""
-    own = usual(scenario)
+    own, said = usual(scenario), todays_policy(scenario)
+    why = {one.key: one.why for one in recommended(scenario)}
     with st.container(key="cards-policies"):
-        for one in recommended(scenario):
-            spec = find(one.key)
+        for key in own:
+            spec = find(key)
             with st.container(border=True, gap="xsmall"):
                 tick(spec, own, is_on=spec in chosen, key=f"policy-{spec.key}")
-                st.markdown(dollars(one.why))
+                st.markdown(dollars(RUNS_TODAY if said is not None and said.policy == key else why[key]))
                 st.markdown(f":gray[{needs_words(spec)}]")
         for spec in (spec for spec in chosen if spec.key not in own):
             with st.container(border=True, gap="xsmall", key=f"added-{spec.key}"):
@@ -42,5 +45,6 @@ def tick(spec: PolicySpec, own: tuple[str, ...], *, is_on: bool, key: str) -> No
 
 
 def needs_words(spec: PolicySpec) -> str:
-    """Return what a policy must know of the jobs, as a sentence."""
-    return f"Needs {dollars(spec.knows)}."
+    """Return what a policy must know of the jobs, as a sentence, and where one of a plug-in comes from."""
+    origin = f" From {safe(spec.origin)}." if spec.origin else ""
+    return f"Needs {dollars(spec.knows)}.{origin}"

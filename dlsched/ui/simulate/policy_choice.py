@@ -6,7 +6,7 @@ import streamlit as st
 
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES, find, unmet_needs
+from dlsched.policies.registry import find, policies, unmet_needs
 from dlsched.ui.fields.policy_and_params import usual
 
 PARAM = "policies"
@@ -36,7 +36,7 @@ def chosen(scenario: Scenario) -> list[PolicySpec]:
     The order is the one of the runs: what comes first is what the others are compared with.
     """
     own = usual(scenario)
-    order = [*own, *(spec.key for spec in POLICIES if spec.key not in own)]
+    order = [*own, *(spec.key for spec in policies() if spec.key not in own)]
     keys = [key for key in order if key in _kept(own) and not unmet_needs(find(key), scenario)]
     link = NONE if not keys else ",".join(keys)
     if tuple(keys) != own:

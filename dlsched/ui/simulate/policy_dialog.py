@@ -8,9 +8,9 @@ import streamlit as st
 
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES, unmet_needs
+from dlsched.policies.registry import policies, problems, unmet_needs
 from dlsched.ui.fields.policy_and_params import usual
-from dlsched.ui.frame import session
+from dlsched.ui.frame import session, writing
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
@@ -37,17 +37,17 @@ def dialog(scenario: Scenario) -> None:
 
 
 def content(scenario: Scenario) -> None:
-    """Show behind one line the policies that cannot run, then those that can with their ticks."""
+    """Show behind one line the policies that cannot run, then those that can with their ticks, then broken plug-ins."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         wanted = st.text_input(
             "Search policies", key="policy-search", placeholder="backfill, due dates, fair …"
         ).lower()
         if st.button("Done", type="primary", key="policies-done"):
             st.rerun()
-    own, ticked = usual(scenario), chosen(scenario)
-    able = [spec for spec in POLICIES if not unmet_needs(spec, scenario)]
+    own, ticked, every = usual(scenario), chosen(scenario), policies()
+    able = [spec for spec in every if not unmet_needs(spec, scenario)]
     found = [spec for spec in able if matches(spec, wanted)]
-    lacking = [spec for spec in POLICIES if spec not in able and matches(spec, wanted)]
+    lacking = [spec for spec in every if spec not in able and matches(spec, wanted)]
     if lacking:
         need = "needs" if len(lacking) == 1 else "need"
         line = f"{amount(len(lacking), 'policy', 'policies')} {need} data that this scenario lacks"
@@ -72,11 +72,15 @@ def content(scenario: Scenario) -> None:
             words.markdown(f"{dollars(spec.summary)} :gray[{needs_words(spec)}]")
     if not found:
         st.markdown(f"No policy that can run here matches “{safe(wanted)}”.")
+    if broken := problems():
+        with st.expander(f"{amount(len(broken), 'plug-in')} cannot be used", key="broken-plugins"):
+            for problem in broken:
+                st.markdown(f"**{safe(problem.where)}**: {safe(problem.why, 400)}")
 
 
 def matches(spec: PolicySpec, wanted: str) -> bool:
     """Whether a policy is found by what was typed, in lower case."""
-    return wanted in f"{spec.key} {spec.label} {spec.summary} {spec.knows} {spec.paper}".lower()
+    return wanted in f"{spec.key} {spec.label} {spec.summary} {spec.knows} {spec.paper} {spec.origin}".lower()
 
 
 def by_needs(specs: Sequence[PolicySpec], scenario: Scenario) -> dict[tuple[Need, ...], list[PolicySpec]]:
@@ -98,7 +102,7 @@ def _way_to(specs: Sequence[PolicySpec], lacks: tuple[Need, ...], scenario: Scen
         for need in lacks:
             if need in OFFERS:
                 label, rule, change = OFFERS[need]
-                if st.button(label, key=f"fill-{key}-{need.name}", help=dollars(rule)):
+                if writing.button(label, key=f"fill-{key}-{need.name}", help=dollars(rule)):
                     with mistakes_shown():
                         session.keep(change(scenario), based_on=scenario.content_hash)
                         st.rerun()
@@ -124,7 +128,7 @@ def _to_pool(key: str, scenario: Scenario) -> None:
         st.page_link(SCRIPTS["Cluster"], label="Change to owned nodes on Cluster", query_params=session.url_params())
         return
     rule = "Only the total of all nodes limits jobs: a job may be split over nodes at will, so waits come out short"
-    if st.button("Treat nodes as one pool", key=f"fill-{key}-POOL", help=rule):
+    if writing.button("Treat nodes as one pool", key=f"fill-{key}-POOL", help=rule):
         options = scenario.options.model_copy(update={"placement": "pool"})
         session.keep(scenario.replace(options=options), based_on=scenario.content_hash)
         st.rerun()
@@ -133,7 +137,7 @@ def _to_pool(key: str, scenario: Scenario) -> None:
 def _to_servers(key: str, lacks: tuple[Need, ...], scenario: Scenario) -> None:
     """Offer to use the times of training steps where jobs have them, else example jobs with servers and utilities."""
     if fill.has_step_times(scenario.workload):
-        if st.button("Use the times of training steps", key=f"fill-{key}-SERVERS", help=fill.STEP_TIMES_RULE):
+        if writing.button("Use the times of training steps", key=f"fill-{key}-SERVERS", help=fill.STEP_TIMES_RULE):
             with mistakes_shown():
                 session.keep(fill.use_step_times(scenario), based_on=scenario.content_hash)
                 st.rerun()

@@ -13,8 +13,8 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import TaskState, TaskStatus
 from dlsched.runner.worker import WARMING
-from dlsched.studies.code_version import code_version
-from dlsched.ui.frame import futures_numbers, run_state, session
+from dlsched.studies.code_version import version_of
+from dlsched.ui.frame import futures_numbers, run_state, session, writing
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import about_seconds, amount
 
@@ -22,21 +22,23 @@ LOOK_EVERY_S = 0.3
 
 
 def live_queue(scenario: Scenario | None = None) -> None:
-    """Show the work on a scenario (None: on any) and follow all to its end, then open the result; call it last.
+    """Show this user's work on a scenario (None: on any), follow it to its end and open the result; call it last.
 
     The page's own run follows, not a fragment with a timer: a timer's request that is on its way while the server
     opens another page makes Streamlit show that page empty. Any click on the page interrupts the following.
     """
-    statuses = run_state.everything()
-    own = statuses
+    everything = run_state.everything()
+    statuses = [status for status in everything if status.mine]
+    here = statuses
     if scenario is not None:
-        own = [one for one in statuses if futures_numbers.scenario_hash_of(one) == scenario.content_hash]
-    show = _Board(own, len(_under_way(statuses)) - len(_under_way(own)))
+        here = [one for one in statuses if futures_numbers.scenario_hash_of(one) == scenario.content_hash]
+    show = _Board(here, len(_under_way(statuses)) - len(_under_way(here)))
+    _of_others([status for status in everything if not (status.mine or status.state.is_over)])
     seen = _marks(statuses)
     while any(not status.state.is_over for status in statuses) and not run_state.is_over():
         show.update({status.id: status for status in statuses})
         time.sleep(LOOK_EVERY_S)
-        statuses = run_state.everything()
+        statuses = run_state.own()
         if _marks(statuses) != seen:
             break
     if run_state.is_over() and (page := run_state.look_at_batch()):
@@ -53,6 +55,18 @@ def _marks(statuses: Sequence[TaskStatus]) -> tuple[set[str], set[str], bool]:
     """Return what changes the layout of the list: its tasks, the failed ones, and whether anything is under way."""
     failed = {status.id for status in statuses if status.state is TaskState.FAILED}
     return {status.id for status in statuses}, failed, any(not status.state.is_over for status in statuses)
+
+
+def _of_others(under_way: Sequence[TaskStatus]) -> None:
+    """Say how much work of other users shares the workers; only its owner can stop it."""
+    if not under_way:
+        return
+    names = sorted({status.asked_by for status in under_way} - {""})
+    of_whom = f" ({safe(', '.join(names), 120)})" if names else ""
+    st.markdown(
+        f":gray[{amount(len(under_way), 'task')} of other users{of_whom} under way. Users take turns, and only "
+        "the user who started a task can cancel it.]"
+    )
 
 
 def summary(statuses: Sequence[TaskStatus]) -> str:
@@ -95,7 +109,7 @@ class _Board:
         if elsewhere:
             st.markdown(f":gray[{amount(elsewhere, 'policy', 'policies')} running on other scenarios.]")
         if not statuses:
-            self._headline.markdown(":gray[Nothing is running. Earlier runs are under History.]")
+            self._headline.markdown(":gray[You have nothing running. Earlier runs are under History.]")
             return
         runner = session.runner()
         with st.container(gap="xsmall"):
@@ -105,12 +119,12 @@ class _Board:
                     self._lines[name] = st.empty()
                     if not all(status.state.is_over for status in group):
                         ids = [status.id for status in group]
-                        st.button("✕", key=f"cancel-{ids[0]}", help=f"Cancel {safe(name)}",
+                        writing.button("✕", key=f"cancel-{ids[0]}", help=f"Cancel {safe(name)}",
                                   on_click=runner.cancel, args=(ids,))  # fmt: skip
         if all(status.state.is_over for status in statuses):
-            st.button("Clear this list", key="clear-queue", type="tertiary", on_click=_clear)
+            writing.button("Clear this list", key="clear-queue", type="tertiary", on_click=_clear)
         else:
-            st.button("Cancel all", key="cancel-all", help="What is finished is kept", on_click=runner.cancel,
+            writing.button("Cancel all", key="cancel-all", help="What is finished is kept", on_click=runner.cancel,
                       args=([status.id for status in statuses],))  # fmt: skip
         self.update({status.id: status for status in statuses})
 
@@ -193,7 +207,7 @@ def bundle(task_id: str, message: str) -> bytes:
     task = session.runner().task(task_id)
     document: Mapping[str, object] = {
         "message": message,
-        "code_version": code_version(),
+        "code_version": version_of(task.scenario, [task.policy]),
         "policy": task.policy,
         "params": dict(task.params),
         "seed": task.seed,

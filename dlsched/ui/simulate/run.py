@@ -21,8 +21,8 @@ from dlsched.studies.design import Variant, in_full
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.futures_numbers import FuturesNumbers
 from dlsched.studies.simulation import key_of
-from dlsched.ui.fields.policy_and_params import checked_params, has_params, param_fields
-from dlsched.ui.frame import futures_numbers, run_state, session
+from dlsched.ui.fields.policy_and_params import checked_params, has_params, param_fields, todays_policy
+from dlsched.ui.frame import futures_numbers, run_state, session, writing
 from dlsched.ui.frame.forms import field, label_of, model_fields
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
@@ -35,7 +35,7 @@ SPEED_WORDS = {"rigid": "one fixed width", "scaling": "scaling law", "table": "r
 
 
 def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, dict[str, Any]], bool]:
-    """Show the parameters of the ticked policies.
+    """Show the parameters of the ticked policies; those of the policy that runs today start with its own.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, d
     """
     having = [spec for spec in specs if has_params(spec, scenario)]
     values: dict[str, dict[str, Any]] = {}
-    valid = True
+    valid, said = True, todays_policy(scenario)
     if not having:
         return values, valid
     chips = st.container(horizontal=True, gap="xsmall")
@@ -52,7 +52,8 @@ def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, d
     with st.expander(f"Parameters of {names}", key="params-open"):
         for spec in having:
             st.markdown(f"**{spec.label}**")
-            given = param_fields(spec, scenario, f"param-{spec.key}")
+            own = dict(said.params) if said is not None and said.policy == spec.key else None
+            given = param_fields(spec, scenario, f"param-{spec.key}", own)
             try:
                 changed = checked_params(spec, given)
             except InputError as error:
@@ -83,7 +84,7 @@ def options_form(scenario: Scenario) -> None:
             with right:
                 st.markdown("**Speed-up of jobs**")
                 speed = speed_fields(scenario, f"speed-{tag}")
-            if not st.form_submit_button("Save these rules"):
+            if not writing.submit("Save these rules"):
                 return
         try:
             changed = scenario.replace(options=SimulationRules(**options), speed=SpeedSpec(**speed))
@@ -103,14 +104,14 @@ def speed_fields(scenario: Scenario, key: str) -> dict[str, Any]:
     """
     current = scenario.speed
     if current.kind != "parameter-server":
-        hidden = {"updates", "times"}
+        hidden = {"updates", "times", "params"}
     else:
         st.markdown(
             ":gray[Jobs come with the times of a training step, and their work is steps: a speed-up by another rule "
             "would take steps for seconds.]"
         )
         # Jobs are drawn for one kind of updates.
-        hidden = {"kind", "efficiency", "max_factor", "times", *(["updates"] if scenario.generator else [])}
+        hidden = {"kind", "efficiency", "max_factor", "times", "params", *(["updates"] if scenario.generator else [])}
     kinds = {kind: words for kind, words in SPEED_WORDS.items() if kind != "table" or current.times is not None}
     values = model_fields(SpeedSpec, key, current, hidden=hidden, choices={"kind": kinds})
     return {name: getattr(current, name) for name in hidden} | values
@@ -163,8 +164,9 @@ class Expected:
 def expected(plan: RunPlan) -> Expected:
     """Return how much of a plan is answered from the store, and about how many seconds the rest takes."""
     store, numbers = session.store(), plan.numbers
-    known = set(store.list_runs(metrics=()).query("state == 'stored'")["key"])
-    fresh = [task for task in plan.tasks if key_of(task.scenario, task.policy, task.params, task.seed) not in known]
+    keys = [key_of(task.scenario, task.policy, task.params, task.seed) for task in plan.tasks]
+    known = store.find_runs(keys)
+    fresh = [task for task, key in zip(plan.tasks, keys, strict=True) if key not in known]
     each_s = {task.policy: estimate_run(task.scenario, task.policy, store).seconds for task in plan.tasks}
     cores = max(1, min(num_workers(), len(fresh)))
     seconds = sum(each_s[task.policy] for task in fresh) / cores
@@ -218,10 +220,10 @@ def _ask(scenario: Scenario, plan: RunPlan, expected: Expected) -> None:
         "is kept."
     )
     with st.container(horizontal=True):
-        if st.button("Run all of it", type="primary", key="ask-run"):
+        if writing.button("Run all of it", type="primary", key="ask-run"):
             plan.start()
             st.rerun()
-        tenth = st.button(
+        tenth = writing.button(
             "Try a tenth of the jobs", key="ask-tenth", disabled=len(scenario.workload) < LEAST_JOBS_FOR_TENTH,
             help="The first tenth by submission, as a scenario of its own",
         )  # fmt: skip

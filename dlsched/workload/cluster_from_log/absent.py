@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlsched.domain.cluster import Absence, Cluster, VmType, vm_capacity
+from dlsched.domain.cluster import Absence, VmType, vm_capacity
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Ints, Texts, Workload
 from dlsched.placement.eligibility import in_partition
 from dlsched.workload.cluster_from_log.found import ClusterFound, named
 from dlsched.workload.hostlist import expand
 from dlsched.workload.import_report import Bools
+from dlsched.workload.node_names import node_numbers
 
 SHORTEST_S = 1200.0
 WAITED = 0.9
@@ -27,7 +28,7 @@ def with_absences(found: ClusterFound, jobs: Workload) -> ClusterFound:
     would have fitted on it alone; before its first job and after its last one too. Policies know of it beforehand, and
     the node is paid for. Learned from the whole log this is a description of the log, not a forecast.
     """
-    number = _numbers(found.cluster)
+    number = node_numbers(found.cluster)
     started = _started(jobs)
     if not number or started is None:
         return found
@@ -56,19 +57,6 @@ def with_absences(found: ClusterFound, jobs: Workload) -> ClusterFound:
     )
     cluster = found.cluster.model_copy(update={"absences": absences})
     return replace(found, cluster=cluster, notes=(*found.notes, note))
-
-
-def _numbers(cluster: Cluster) -> dict[str, int]:
-    """Return the number of each named node."""
-    number, before = dict[str, int](), 0
-    for pool in cluster.pools:
-        try:
-            names = expand(pool.nodes)[: pool.count]
-        except InputError:
-            names = []
-        number |= {name: before + place for place, name in enumerate(names)}
-        before += pool.count
-    return number
 
 
 def _started(jobs: Workload) -> tuple[Ints, Floats, Floats] | None:

@@ -82,7 +82,9 @@ class ClusterFound:
         if not own or any(pool.partition for pool in self.cluster.pools) or not any(other.values()):
             return replace(self, notes=tuple(notes))
         cluster = cluster_of(
-            Node(name, pool.vm.cpus, pool.vm.mem_gib, pool.vm.gpus, pool.vm.gpu_type, other.get(name, ""))
+            Node(
+                name, pool.vm.cpus, pool.vm.mem_gib, pool.vm.gpus, pool.vm.gpu_type, other.get(name, ""), pool.features
+            )
             for name, pool in own.items()
         )
         if idle := [name for name in own if not other.get(name)]:
@@ -99,7 +101,10 @@ class ClusterFound:
 
 
 class Node(NamedTuple):
-    """One node; None if a resource is not told. ``partitions`` joined by "|", "" = open to all jobs."""
+    """One node; None if a resource is not told. ``partitions`` and ``features`` joined by "|".
+
+    Without partitions it is open to all jobs.
+    """
 
     name: str
     cores: float | None
@@ -107,6 +112,7 @@ class Node(NamedTuple):
     gpus: int
     gpu_type: str = ""
     partitions: str = ""
+    features: str = ""
 
 
 def cluster_of(nodes: Iterable[Node]) -> Cluster:
@@ -123,16 +129,16 @@ def cluster_of(nodes: Iterable[Node]) -> Cluster:
                     name=name, gpu_type=kind.gpu_type or ("GPU" if kind.gpus else ""), gpus=kind.gpus, cpus=kind.cores,
                     mem_gib=kind.mem_gib,
                 ),
-                count=len(members), partition=kind.partitions, nodes=_host_list(members),
+                count=len(members), partition=kind.partitions, nodes=_host_list(members), features=kind.features,
             )
             for name, (kind, members) in zip(names, by_kind.items(), strict=True)
         )
     )  # fmt: skip
 
 
-def joined(partitions: Iterable[str]) -> str:
-    """Return names of partitions as one entry; "" where it would be too long to keep."""
-    entry = "|".join(sorted(set().union(*map(partition_names, partitions))))
+def joined(names: Iterable[str]) -> str:
+    """Return names of partitions or features as one entry; "" where it would be too long to keep."""
+    entry = "|".join(sorted(set().union(*map(partition_names, names))))
     return entry if len(entry) <= LONGEST_PARTITIONS else ""
 
 

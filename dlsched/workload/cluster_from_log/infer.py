@@ -54,14 +54,16 @@ def held_by(jobs: Workload) -> Held | None:
     """Return what the started jobs of a workload held by its record; None if it names no nodes."""
     if jobs.recorded_nodes is None or jobs.recorded_start_s is None:
         return None
-    end_s = jobs.recorded_start_s + jobs.work if jobs.recorded_end_s is None else jobs.recorded_end_s
-    end_s = np.where(np.isnan(end_s), jobs.recorded_start_s + jobs.work, end_s)
-    rows = np.flatnonzero(~np.isnan(jobs.recorded_start_s) & (jobs.recorded_nodes != ""))
+    start_s = jobs.recorded_start_s
+    end_s = np.full(len(jobs), np.nan) if jobs.recorded_end_s is None else jobs.recorded_end_s
+    start_s = np.where(np.isnan(start_s), end_s - jobs.work, start_s)  # of what ran before the log, the rest
+    end_s = np.where(np.isnan(end_s), start_s + jobs.work, end_s)
+    rows = np.flatnonzero(~np.isnan(start_s) & (jobs.recorded_nodes != ""))
     blank = np.full(len(jobs), "", dtype=object)
     partition = blank if jobs.partition is None else jobs.partition
     gpu_types = blank if jobs.gpu_types is None else jobs.gpu_types
     return Held(
-        jobs.recorded_nodes[rows], jobs.recorded_start_s[rows], end_s[rows], jobs.workers[rows], jobs.demand[rows],
+        jobs.recorded_nodes[rows], start_s[rows], end_s[rows], jobs.workers[rows], jobs.demand[rows],
         partition[rows], gpu_types[rows],
     )  # fmt: skip
 

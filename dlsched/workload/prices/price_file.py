@@ -15,7 +15,7 @@ import pandas as pd
 from dlsched.domain.errors import InputError, validated
 from dlsched.workload.import_report import Report
 from dlsched.workload.prices.price_list import Offer, check_names
-from dlsched.workload.readers.source import TraceText, open_trace
+from dlsched.workload.readers.source import TraceText, guarded, open_trace
 
 OWN, SKYPILOT = "a dlsched price list", "a SkyPilot catalogue"
 COLUMNS = (
@@ -51,7 +51,8 @@ class PriceRead:
     regions: Mapping[str, int]
 
 
-def read_prices(source: Path | bytes, name: str = "", *, region: str | None = None) -> PriceRead:
+@guarded
+def read_prices(source: Path | bytes, name: str = "", region: str | None = None) -> PriceRead:
     """Return the offers of a price list; ``region`` (None = the cheapest of all) is one of a SkyPilot file.
 
     Raises

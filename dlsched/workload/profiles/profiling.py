@@ -18,7 +18,7 @@ from dlsched.workload.import_report import Bools, Report
 from dlsched.workload.profiles.gpu_types import gflops_of
 from dlsched.workload.profiles.measured_rows import MeasuredRows, find_columns, measured_table, stem_of
 from dlsched.workload.readers.convert import clean_texts
-from dlsched.workload.readers.source import open_trace
+from dlsched.workload.readers.source import guarded, open_trace
 from dlsched.workload.readers.table import Table
 from dlsched.workload.readers.tabular import table_head
 
@@ -68,6 +68,7 @@ def template_csv() -> bytes:
     return (TEMPLATE + "\n".join(rows) + "\n").encode()
 
 
+@guarded
 def read_profiling(source: Path | bytes, name: str = "", network: str = "", gpu_type: str = "") -> ProfileRead:
     """Return the profiling rows of a CSV or Parquet table.
 

@@ -24,7 +24,7 @@ from dlsched.speed.queueing import LARGEST_S, STATIONS
 from dlsched.workload.import_report import Bools, Report
 from dlsched.workload.profiles.measured_rows import MeasuredRows, find_columns, measured_table, stem_of
 from dlsched.workload.readers.convert import clean_texts, numbers, strings, texts
-from dlsched.workload.readers.source import open_trace
+from dlsched.workload.readers.source import guarded, open_trace
 from dlsched.workload.readers.table import Table
 from dlsched.workload.readers.tabular import table_head
 
@@ -64,6 +64,7 @@ class MeasurementRead:
     report: Report
 
 
+@guarded
 def read_measurements(source: Path | bytes, name: str = "") -> MeasurementRead:
     """Return the curves, or the mean times, in a CSV or Parquet table.
 

@@ -13,8 +13,8 @@ from dlsched.workload.readers.mapping import (
 from dlsched.workload.readers.native import template_csv, write_native
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.questions import MappingNeeded, Reading
-from dlsched.workload.readers.read import Preview, TraceRead, preview, read_trace
-from dlsched.workload.readers.tabular import table_head
+from dlsched.workload.readers.read import Preview, TraceRead, preview, read_queues, read_trace
+from dlsched.workload.readers.tabular import file_head, table_head
 
 __all__ = [
     "TARGETS",
@@ -28,10 +28,12 @@ __all__ = [
     "Reading",
     "TraceRead",
     "detect",
+    "file_head",
     "guess_mapping",
     "load_mapping",
     "preview",
     "read_cluster",
+    "read_queues",
     "read_trace",
     "save_mapping",
     "table_head",

@@ -18,6 +18,7 @@ from dlsched.workload.cluster_from_log import ClusterFound, Held, cluster_of_log
 from dlsched.workload.import_report import Bools, Ledger, Report
 from dlsched.workload.readers.background import from_first_complete_instant
 from dlsched.workload.readers.convert import MAX_TEXT, Read, clean_texts, numbers
+from dlsched.workload.readers.kubernetes.queue_objects import QueuesFound
 from dlsched.workload.readers.options import ReadOptions
 
 YEAR_S = 365 * DAY_S
@@ -35,7 +36,8 @@ class Draft:
 
     ``cluster`` is what the file itself says of it; without it, it is inferred where jobs name their nodes, with
     ``gpu_types_used`` (an Arrow string column) where the log tells what was allocated. ``is_window``: rows may have
-    been selected by a window of time, see :func:`from_first_complete_instant`.
+    been selected by a window of time, see :func:`from_first_complete_instant`. ``queues``: the tree of quotas that the
+    file itself holds.
     """
 
     ledger: Ledger
@@ -51,6 +53,7 @@ class Draft:
     cluster: ClusterFound | None = None
     gpu_types_used: Any = None
     is_window: bool = False
+    queues: QueuesFound | None = None
 
 
 def required(ledger: Ledger, read: Read, what: str, column: Any = None) -> Floats:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.cluster_from_log import ClusterFound
 from dlsched.workload.readers import alibaba_spot, openb
 from dlsched.workload.readers.formats import Head
-from dlsched.workload.readers.kubernetes.objects import looks_like_objects
+from dlsched.workload.readers.kubernetes.objects import Object, looks_like_objects
 from dlsched.workload.readers.nodes.kubernetes import read_objects
 from dlsched.workload.readers.nodes.pbs import read_pbsnodes, read_pbsnodes_json
 from dlsched.workload.readers.nodes.slurm import read_scontrol, read_scontrol_json, read_sinfo
 from dlsched.workload.readers.nodes.slurm_conf import read_slurm_conf
 from dlsched.workload.readers.registry import find_format
-from dlsched.workload.readers.source import TraceText, open_trace
+from dlsched.workload.readers.source import TraceText, guarded, open_trace
 
 PRINTED: dict[str, Callable[[TraceText], ClusterFound]] = {
     "slurm-nodes": read_scontrol,
@@ -37,8 +37,11 @@ TABLES = {
 }
 
 
-def read_cluster(source: Path | bytes, name: str = "") -> ClusterFound:
+@guarded
+def read_cluster(source: Path | bytes, name: str = "", flavors: Mapping[str, Object] | None = None) -> ClusterFound:
     """Return the cluster that a file describes.
+
+    ``flavors``: ResourceFlavors known from elsewhere, name -> labels of their nodes; they name the GPU types.
 
     Raises
     ------
@@ -48,7 +51,7 @@ def read_cluster(source: Path | bytes, name: str = "") -> ClusterFound:
     text = open_trace(source, name)
     head = Head(text.data)
     if looks_like_objects(head):  # large, as each node lists its images; read one by one
-        if (told := read_objects(text)) is not None:
+        if (told := read_objects(text, flavors)) is not None:
             return told
         raise InputError(f"file {text.name}", "it has neither nodes nor GPU quotas", WAY_OUT)
     if len(text.data) > MOST_BYTES:

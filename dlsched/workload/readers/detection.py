@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.readers.formats import Head, TraceFormat
-from dlsched.workload.readers.registry import FORMATS, find_format
+from dlsched.workload.readers.registry import find_format, formats
 
+log = logging.getLogger(__name__)
 SURE = 0.8
 POSSIBLE = 0.5
 CLEAR_LEAD = 0.2
@@ -57,11 +59,16 @@ def detect(data: bytes, name: str = "") -> list[FormatCandidate]:
     """
     head = Head(data)
     found, problem = list[FormatCandidate](), None
-    for one in FORMATS:
+    for one in formats():
         try:
             signs = one.signs(head)
         except InputError as error:  # not a table; the file may still be in a format that is none
             problem = error
+            continue
+        except Exception:
+            if not one.origin:
+                raise
+            log.exception("Format %s from %s cannot look at files", one.key, one.origin)
             continue
         if signs is not None and (signs.certainty >= POSSIBLE or one.fallback):
             found.append(FormatCandidate(one.key, signs.present, signs.of))

@@ -11,14 +11,25 @@ SACCT_COMMAND = (
 )
 
 
+SLURM_SETTINGS = """\
+scontrol show config > config.txt; scontrol show partition > partitions.txt; scontrol show res > reservations.txt
+sacctmgr show qos -P > qos.txt; sacctmgr show assoc tree -P > accounts.txt; sshare -a -l -P > shares.txt"""
+"""How the settings of a Slurm become files; slurm.conf will do for the first two."""
+SETTINGS = (
+    "The settings, for the policy Slurm: give the files with `--slurm FILE` in any command, or on the page Cluster. "
+    "slurm.conf itself will do for the first two:"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
-    """How the jobs of a scheduler become a file: the command, its notes, and the command for the nodes."""
+    """How the jobs of a scheduler become a file: the command, its notes, and the commands for nodes and settings."""
 
     scheduler: str
     command: str
     notes: tuple[str, ...]
     nodes: str
+    settings: str = ""
 
 
 EXPORTS = (
@@ -32,6 +43,7 @@ EXPORTS = (
             "The output of sacct --json is read too; squeue --json gives the queue as it is now.",
         ),
         "scontrol show nodes -o > nodes.txt",
+        SLURM_SETTINGS,
     ),
     Export(
         "PBS, TORQUE, Altair",
@@ -80,4 +92,6 @@ def guide() -> str:
         notes = "\n".join(f"- {note}" for note in one.notes)
         parts += [f"## {one.scheduler}", "The jobs:", f"    {one.command}", notes]
         parts += ["The nodes, to give beside the jobs:", f"    {one.nodes}"]
+        if one.settings:
+            parts += [SETTINGS, "\n".join(f"    {line}" for line in one.settings.split("\n"))]
     return "\n\n".join(parts) + "\n"

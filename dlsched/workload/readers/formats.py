@@ -12,7 +12,7 @@ from dlsched.domain.errors import InputError
 from dlsched.workload.readers.mapping import normal_name
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import PARQUET_MAGIC, TraceText
-from dlsched.workload.readers.table import Dialect, read_parquet, sniff
+from dlsched.workload.readers.table import Dialect, parquet_columns, sniff
 
 if TYPE_CHECKING:
     from dlsched.workload.readers.canonical import Draft
@@ -47,9 +47,7 @@ class Head:
     def columns(self) -> frozenset[str]:
         """Column names as :func:`normal_name` writes them; none if the file is no table."""
         if self.is_parquet:
-            return frozenset(
-                map(normal_name, read_parquet(TraceText(self.data, "", is_parquet=True)).schema_arrow.names)
-            )
+            return frozenset(map(normal_name, parquet_columns(TraceText(self.data, "", is_parquet=True))))
         try:
             return frozenset(map(normal_name, self.dialect.header))
         except InputError:
@@ -86,7 +84,8 @@ class TraceFormat:
     ``signs`` looks at the beginning of a file; None = certainly something else. ``read`` returns the jobs; without it
     the file is known but holds no jobs that can be read, ``why`` says what it is ("it is a list of nodes") and ``do``
     which file or export helps. ``choices`` are the fields of ReadOptions that concern it; ``source`` says where the
-    format is documented. A ``fallback`` is chosen only where no other format suits.
+    format is documented. A ``fallback`` is chosen only where no other format suits. ``origin`` and ``fingerprint`` of
+    a format from outside say where it comes from, as in "mypkg 1.0"; "" of ours.
     """
 
     key: str
@@ -99,6 +98,8 @@ class TraceFormat:
     source: str = ""
     reads_parquet: bool = False
     fallback: bool = False
+    origin: str = ""
+    fingerprint: str = ""
 
     def refusal(self, name: str) -> InputError:
         """Return the message for a file of this kind, which holds no jobs that can be read."""

@@ -56,7 +56,7 @@ def read_gavel(text: TraceText, options: ReadOptions) -> Draft:
     steps = number(ledger, column["steps"], "number of steps")
     kinds = texts(strings(column["job_type"]))
     known = {key: throughput.get(key, np.nan) for key in set(zip(kinds, gpus, strict=True))}
-    per_s = np.array([known[key] for key in zip(kinds, gpus, strict=True)], dtype=np.float64)
+    per_s = np.array([known.get(key, np.nan) for key in zip(kinds, gpus, strict=True)], dtype=np.float64)
     rule = f"Dropped: the throughputs of {options.throughput_of} lack its job type with so many GPUs"
     ledger.drop(~(per_s > 0), "throughput unknown", rule, column["job_type"])
     run_s = np.divide(steps, per_s, out=np.full(len(steps), np.nan), where=per_s > 0)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,14 +17,14 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from dlsched.domain.cluster import Cluster, VmType
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import DAMAGED, InputError, from_validation
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.timetable import MOST_GPUS, Row, TimeTable
 from dlsched.domain.workload import LARGEST_NUMBER, Floats, Ints, Texts, Workload
 from dlsched.workload.import_report import Report
 from dlsched.workload.profiles.profile import Profile, profile_of
 from dlsched.workload.readers.convert import clean_texts, numbers
-from dlsched.workload.readers.source import MAX_BYTES, open_trace
+from dlsched.workload.readers.source import MAX_BYTES, guarded, open_trace
 from dlsched.workload.readers.table import Table, need_columns, read_table, sniff
 
 JOBS, TIMES, NODES = FILES = ("Lof_Selectjobs.csv", "SelectJobs_times.csv", "tNodes.csv")
@@ -323,6 +322,7 @@ def is_instance_folder(folder: Path) -> bool:
     return any((folder / name).is_file() for name in FILES)
 
 
+@guarded
 def read_instance_folder(folder: Path) -> InstanceRead:
     """Return the instance of a folder, named after it; InputError naming what is wrong."""
     files: dict[str, Path | bytes] = {name: folder / name for name in FILES if (folder / name).is_file()}
@@ -334,10 +334,11 @@ def is_instance_zip(source: Path | bytes) -> bool:
     try:
         with _opened(source) as archive:
             return any(_base(member.filename) in FILES for member in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError):
+    except DAMAGED:
         return False
 
 
+@guarded
 def read_instance_zip(source: Path | bytes, name: str) -> InstanceRead:
     """Return the instance of a zip archive. Only the three tables are unfolded, in memory, each up to the limit.
 
@@ -355,7 +356,9 @@ def read_instance_zip(source: Path | bytes, name: str) -> InstanceRead:
                     raise InputError(f"file {name}", f"the archive contains {base} twice", "Pack one instance")
                 if base in FILES:
                     files[base] = _content(archive, member, name)
-    except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, EOFError) as error:
+    except DAMAGED as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"file {name}", "its zip compression is damaged", "Pack it again") from error
     return read_instance(files, PurePosixPath(name).stem or "instance")
 

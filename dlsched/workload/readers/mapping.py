@@ -150,6 +150,14 @@ TARGETS = (
         "gpu_type gpu_model gpu_spec accelerator_type",
         "Accepted GPU types, as in 'A|B'.",
     ),
+    _t(
+        "features",
+        "text",
+        "features",
+        "constraint constraints required_features node_features",
+        "Node features a job needs, as in 'A&B'.",
+    ),
+    _t("nice", "number", "nice", "", "What the user lowered the priority by in Slurm."),
     _t("priority", "number", "priority", "prio priority_class", "Priority; higher values go first."),
     _t("due", "time", "due_s", " ".join(_DUE), "Due date."),
     _t(

@@ -15,6 +15,7 @@ Sign = Callable[[Head], Signs | None]
 YES = Signs(1, 1)
 MORE_EXACT = Signs(2, 2)
 """Signs of a general kind that is part of another: a configuration file is key=value pairs."""
+AS_SLURM = "Give it as settings of Slurm beside the job log (--slurm FILE)"
 AS_CLUSTER = "Give it as the cluster beside the job log (--cluster FILE)"
 SACCT = f"Export the jobs with {SACCT_COMMAND}"
 
@@ -101,7 +102,7 @@ SLURM = (
     _known(
         "slurm-partitions", "the output of scontrol show partition",
         _lines(r"PartitionName=\S+\s*(AllowGroups=.*)?$", 0.01),
-        f"Give scontrol show nodes -o as the cluster beside the job log. {SACCT}",
+        f"{AS_SLURM}. {SACCT}",
     ),
     _known(
         "slurm-job", "the output of scontrol show job", _lines(r"JobId=\d+\s.*JobName=", 0.01),
@@ -126,13 +127,25 @@ SLURM = (
         f"It has no submission times and no finished jobs: give squeue --json. {SACCT}",
     ),
     _known(
-        "sacctmgr-qos", "the output of sacctmgr show qos", _words("name", "priority", "gracetime/usagefactor"), SACCT,
+        "sacctmgr-qos", "the output of sacctmgr show qos", _words("name", "priority", "gracetime/usagefactor"),
+        f"{AS_SLURM}. {SACCT}",
     ),
     _known(
         "sacctmgr-assoc", "the output of sacctmgr show assoc",
-        _words("account", "share/fairshare", "grpjobs/grptres/maxjobs/maxtres/qos", without="jobid rawshares"), SACCT,
+        _words("account", "share/fairshare", "grpjobs/grptres/maxjobs/maxtres/qos", without="jobid rawshares"),
+        f"{AS_SLURM}. {SACCT}",
     ),
-    _known("sshare", "the output of sshare", _words("account", "rawshares", "normshares/rawusage"), SACCT),
+    _known(
+        "sshare", "the output of sshare", _words("account", "rawshares", "normshares/rawusage"), f"{AS_SLURM}. {SACCT}"
+    ),
+    _known(
+        "slurm-reservations", "the output of scontrol show res", _lines(r"ReservationName=\S+ ", 0.01),
+        f"{AS_SLURM}. {SACCT}",
+    ),
+    _known(
+        "slurm-config", "the output of scontrol show config", _lines(r"Configuration data as of ", 0.001),
+        f"{AS_SLURM}. {SACCT}",
+    ),
     _known("sprio", "the output of sprio", _words("jobid", "priority", "fairshare/age/site", without="submit"), SACCT),
     _known(
         "slurm-json-nodes", "the JSON of scontrol show nodes or sinfo",

@@ -14,7 +14,7 @@ from dlsched.workload.readers.formats import Head, Signs, TraceFormat, of_json
 from dlsched.workload.readers.mapping import normal_name
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
-from dlsched.workload.readers.table import parquet_table, read_parquet
+from dlsched.workload.readers.table import parquet_columns, parquet_table
 
 EPOCH_FROM_S = 1e8
 MB = 1e6 / 2**30
@@ -39,7 +39,7 @@ def read_opendc(text: TraceText, options: ReadOptions) -> Draft:
     """
     if not text.is_parquet:
         raise InputError(f"OpenDC trace {text.name}", "it is not a Parquet file", "Give tasks.parquet")
-    by_name = {normal_name(name): name for name in read_parquet(text).schema_arrow.names}
+    by_name = {normal_name(name): name for name in parquet_columns(text)}
     found = {key: by_name[n] for key, names in NAMES.items() if (n := next((n for n in names if n in by_name), ""))}
     missing = [key for key in ("id", "submission_time", "cpu_count") if key not in found]
     missing += [] if {"duration", "end_time"} & found.keys() else ["duration"]

@@ -41,6 +41,12 @@ class ReadOptions(FrozenModel):
         title="Still running at the end",
         description="Jobs still running when the trace ends: keep the run time observed so far, or drop them.",
     )
+    pending: Literal["leave-out", "keep"] = Field(
+        "leave-out",
+        title="Jobs that have not started",
+        description="Jobs of a queue that have not started: leave out those of a log and those on hold, or keep all of "
+        "them as they wait now, which the question when they start needs.",
+    )
     cpu_jobs: Literal["keep", "drop"] = Field(
         "keep",
         title="Jobs without GPUs",
@@ -73,6 +79,19 @@ class ReadOptions(FrozenModel):
         exclude=True,
         description="Content of a description of the cluster: scontrol show nodes, slurm.conf, sinfo, pbsnodes or a "
         "node list.",
+    )
+    queues: tuple[bytes, ...] = Field(
+        (),
+        exclude=True,
+        max_length=20,
+        description="Content of files with the queues of Kueue and their quotas, as kubectl prints them.",
+    )
+    slurm: tuple[bytes, ...] = Field(
+        (),
+        exclude=True,
+        max_length=20,
+        description="Content of files with settings of Slurm: slurm.conf, sacctmgr show qos -P, sacctmgr show assoc "
+        "-P, sshare -a -l -P, scontrol show res.",
     )
     gpus_counted: Literal["ask", "per-job", "per-worker"] = Field(
         "ask",

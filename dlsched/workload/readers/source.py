@@ -9,27 +9,33 @@ import json
 import lzma
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
-from dlsched.domain.errors import InputError
+from dlsched.domain.errors import DAMAGED, InputError, reading
 from dlsched.domain.names import first_of
 
+P = ParamSpec("P")
+T = TypeVar("T")
 MAX_BYTES = 512 * 1024**2
 """A million lines of sacct with the fields we ask for have 300 MB."""
 MAX_JSON_BYTES = 200 * 1024**2
 """Less than for tables: JSON takes many times its size in memory."""
 CHUNK_BYTES = 1 << 20
 MAX_JSON_VALUES = 20_000_000
+MAX_LINES = 20_000_000
 MAX_LAYERS = 3
 XZ_MEMORY_BYTES = 256 * 1024**2
 LARGEST_CONTROL_SHARE = 0.05
 PARQUET_MAGIC = b"PAR1"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b") | {127})
 _JSON = re.compile(rb"\s*[\[{]")
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_HALF = re.compile(rb"%s(?!%s)|(?<!%s)%s" % (_HIGH, _LOW, _HIGH, _LOW))
+"""In JSON: the escape of one half of a character without the other."""
 _FOREIGN = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!", "a RAR archive"),
@@ -71,10 +77,28 @@ def open_trace(source: Path | bytes, name: str = "") -> TraceText:
     if data.startswith(PARQUET_MAGIC):
         return TraceText(data, name, tuple(notes), is_parquet=True)
     text = _as_text(data, name, notes)
-    if len(text) > MAX_JSON_BYTES and _JSON.match(text):
-        limit = f"JSON files are limited to {MAX_JSON_BYTES // 1024**2} MiB"
-        raise InputError(f"file {name}", f"it is too large: {limit}", "Split it, or export it as a table")
+    if _JSON.match(text):
+        if len(text) > MAX_JSON_BYTES:
+            limit = f"JSON files are limited to {MAX_JSON_BYTES // 1024**2} MiB"
+            raise InputError(f"file {name}", f"it is too large: {limit}", "Split it, or export it as a table")
+        text = _without_halves(text, notes)
+    lines = text.count(b"\n")
+    if lines > MAX_LINES:
+        raise InputError(f"file {name}", f"it has {lines:,} lines; the limit is {MAX_LINES:,}", "Split it")
     return TraceText(text, name, tuple(notes))
+
+
+def guarded(read: Callable[P, T]) -> Callable[P, T]:
+    """Let a function that reads a file, ``read(source, name, ...)``, raise errors of ours only."""
+
+    @wraps(read)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        source, name = args[0] if args else None, args[1] if len(args) > 1 else kwargs.get("name")
+        label = name if isinstance(name, str) and name else Path(source).name if isinstance(source, (str, Path)) else ""
+        with reading(f"file {label or 'upload'}"):
+            return read(*args, **kwargs)
+
+    return call
 
 
 def json_object(text: TraceText, do: str) -> dict[str, Any]:
@@ -140,16 +164,7 @@ def _unpack(data: bytes, name: str, notes: list[str]) -> bytes | None:
         if data.startswith(magic):
             try:
                 content = unpack(data, name)
-            except (
-                OSError,
-                EOFError,
-                ValueError,
-                RuntimeError,
-                NotImplementedError,
-                zlib.error,
-                lzma.LZMAError,
-                zipfile.BadZipFile,
-            ) as error:
+            except DAMAGED as error:
                 if isinstance(error, InputError):
                     raise
                 raise InputError(f"file {name}", f"its {kind} compression is damaged", "Export it again") from None
@@ -202,7 +217,8 @@ def _unxz(data: bytes, name: str) -> bytes:
 def _unzip(data: bytes, name: str) -> bytes:
     """Return the only file of an archive; folders and macOS side files do not count."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        inside = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+        files = [m for m in archive.infolist() if not m.filename.endswith("/")]
+        inside = [m for m in files if not m.filename.startswith("__MACOSX/")]
         names = [_member_name(m.filename) for m in inside]
         if "[Content_Types].xml" in names:
             raise InputError(f"file {name}", "it is an Office document", "Save the sheet as CSV")
@@ -243,6 +259,16 @@ def _as_text(data: bytes, name: str, notes: list[str]) -> bytes:
     if not data.strip():
         raise InputError(f"file {name}", "it is empty", "Export it again")
     return data
+
+
+def _without_halves(data: bytes, notes: list[str]) -> bytes:
+    """Return JSON without escapes of half a character (a lone surrogate), which is no text."""
+    if b"\\ud" not in data and b"\\uD" not in data:
+        return data
+    whole, halves = _HALF.subn(b"?", data)
+    if halves:
+        notes.append(f"Repaired encoding: {halves:,} halves of characters (\\ud800 to \\udfff) became question marks")
+    return whole
 
 
 def _as_utf8(data: bytes, name: str, notes: list[str]) -> bytes:

@@ -190,11 +190,12 @@ def _floats(value: dict[str, Floats], processors: Floats, workers: Floats, optio
     """Return time limits, memory per worker from the requested KB per processor where any job states it, and cores."""
     kib, limit_s = value["requested_memory"], value["requested_time"]
     floats = {"limit_s": limit_s} if (limit_s > 0).any() else {}
+    each = np.divide(processors, workers, out=np.full(len(workers), np.nan), where=workers > 0)
     if options.processors == "cpus":
-        floats["cpus_per_worker"] = processors / workers
+        floats["cpus_per_worker"] = each
     if not (kib > 0).any():
         return floats
-    return floats | {"mem_gib_per_worker": np.where(kib > 0, kib, 0.0) * processors / workers / KIB_PER_GIB}
+    return floats | {"mem_gib_per_worker": np.where(kib > 0, kib, 0.0) * each / KIB_PER_GIB}
 
 
 def _meta(header: dict[str, str]) -> dict[str, str]:

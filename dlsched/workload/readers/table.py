@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import difflib
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,19 +13,20 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pa_parquet
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import first_of
 from dlsched.domain.workload import Ints
 from dlsched.workload.import_report import EXAMPLES, Example, Ledger, example_text
-from dlsched.workload.readers.source import MAX_BYTES, TraceText
+from dlsched.workload.parquet import ParquetLimits
+from dlsched.workload.readers.source import TraceText
 
 DELIMITERS = (",", "\t", ";", "|")
 SAMPLE_LINES = 200
 MAX_HEADER_BYTES = 1 << 20
 MAX_COLUMNS = 10_000
 MAX_PARQUET_ROWS = 20_000_000
+MAX_RAGGED = 1_000_000
 BLOCK_BYTES = 16 << 20
 
 
@@ -154,11 +154,13 @@ def _best_delimiter(first: str, lines: Sequence[str]) -> str:
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
     """Return printable names of at most 80 characters; a repeated name gets its count."""
     seen: Counter[str] = Counter()
-    result = []
+    result: dict[str, None] = {}
     for raw in names:
-        name = "".join(c for c in raw if c.isprintable()).strip()[:70]  # with its count at most 80
-        seen[name] += 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        bare = name = "".join(c for c in raw if c.isprintable()).strip()[:70]  # with its count at most 80
+        while name in result:
+            seen[bare] += 1
+            name = f"{bare} ({seen[bare] + 1})"
+        result[name] = None
     return tuple(result)
 
 
@@ -248,6 +250,8 @@ def _parse(text: TraceText, dialect: Dialect, names: list[str], *, quoted: bool)
     ragged_text: list[str] = []
 
     def set_aside(row: Any) -> str:
+        if len(ragged_at) > MAX_RAGGED:
+            return "error"
         ragged_at.append(int(row.number))
         if len(ragged_text) < EXAMPLES:
             ragged_text.append(row.text)
@@ -273,53 +277,42 @@ def _parse(text: TraceText, dialect: Dialect, names: list[str], *, quoted: bool)
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return _Parsed({name: pa.array([], pa.string()) for name in names}, 0, (), (), text.data, dialect)
+        if len(ragged_at) > MAX_RAGGED:
+            why = f"more than {MAX_RAGGED:,} lines do not have the {len(keys):,} fields of the header"
+            raise InputError(f"file {text.name}", why, "Check the delimiter and the header of the export") from None
         why = "a line is too long" if "straddling" in str(error) else "its lines cannot be split into columns"
         raise InputError(f"file {text.name}", why, "Check the quotes and line ends of the export") from None
     columns = {name: table.column(keys[name]) for name in names}
     return _Parsed(columns, table.num_rows, tuple(n - 1 for n in ragged_at), tuple(ragged_text), text.data, dialect)
 
 
-def read_parquet(text: TraceText) -> pa_parquet.ParquetFile:
-    """Return the opened Parquet file, its size checked before anything is unfolded."""
-    try:
-        file = pa_parquet.ParquetFile(io.BytesIO(text.data))
-        rows = file.metadata.num_rows
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"file {text.name}", "its Parquet data are damaged", "Export it again") from error
-    if rows > MAX_PARQUET_ROWS:
-        raise InputError(f"file {text.name}", f"it has {rows:,} rows; the limit is {MAX_PARQUET_ROWS:,}", "Split it")
-    return file
+def _limits(text: TraceText) -> ParquetLimits:
+    return ParquetLimits(f"file {text.name}", "Export it again", MAX_PARQUET_ROWS)
+
+
+def parquet_columns(text: TraceText) -> dict[str, str]:
+    """Return the columns of a Parquet file, by names of at most 80 characters as those of a CSV: that in the file."""
+    names = _limits(text).open(text.data).schema_arrow.names
+    if len(names) > MAX_COLUMNS:
+        why = f"it has {len(names):,} columns; the limit is {MAX_COLUMNS:,}"
+        raise InputError(f"file {text.name}", why, "Export fewer columns")
+    return dict(zip(_unique(names), names, strict=True))
 
 
 def parquet_sample(text: TraceText, rows: int = 50) -> list[list[str]]:
     """Return the first rows of a Parquet file as strings, nulls as empty strings."""
-    try:
-        first = next(read_parquet(text).iter_batches(batch_size=rows), None)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"file {text.name}", "its Parquet data are damaged", "Export it again") from error
+    first = _limits(text).first_rows(text.data, rows)
     cells = [] if first is None else [["" if v is None else str(v) for v in c.to_pylist()] for c in first.columns]
     return [list(row) for row in zip(*cells, strict=True)]
 
 
 def parquet_table(text: TraceText, wanted: Iterable[str]) -> Table:
     """Return the wanted columns of a Parquet file in their own types; rows are numbered from 1."""
-    file = read_parquet(text)
-    header = tuple(file.schema_arrow.names)
-    names = [name for name in header if name in set(wanted)]
-    batches, size = [], 0
-    try:
-        for batch in file.iter_batches(columns=names):
-            size += batch.nbytes
-            if size > MAX_BYTES:
-                limit = f"it is too large when decompressed: the limit is {MAX_BYTES // 1024**2} MiB"
-                raise InputError(f"file {text.name}", limit, "Split it, or export fewer columns")
-            batches.append(batch)
-        table = pa.Table.from_batches(batches) if batches else None
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"file {text.name}", "its Parquet data are damaged", "Export it again") from error
-    if table is None:
-        return Table(header, {name: pa.array([], pa.string()) for name in names}, 0)
-    return Table(header, {name: _plain_column(table.column(name), name) for name in names}, table.num_rows)
+    in_file, asked = parquet_columns(text), set(wanted)
+    names = [name for name in in_file if name in asked]
+    table = _limits(text).columns(text.data, [in_file[name] for name in names])
+    columns = {name: _plain_column(table.column(place), name) for place, name in enumerate(names)}
+    return Table(tuple(in_file), columns, table.num_rows)
 
 
 def _plain_column(column: Any, name: str) -> Any:

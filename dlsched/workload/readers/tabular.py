@@ -29,13 +29,13 @@ from dlsched.workload.readers.mapping import (
 )
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.questions import MappingNeeded, per_worker, what_are_cores, whose_gpus
-from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.source import TraceText, guarded, open_trace
 from dlsched.workload.readers.table import (
     Table,
     need_columns,
+    parquet_columns,
     parquet_sample,
     parquet_table,
-    read_parquet,
     read_table,
     sniff,
 )
@@ -44,11 +44,11 @@ EPOCH_FROM_S = 1e8
 _TEXTS = {
     "job_id": "job_id", "user": "user", "group": "group", "model": "model", "profile": "profile",
     "job_class": "job_class",
-    "partition": "partition", "gpu_types": "gpu_types", "status": "recorded_status",
+    "partition": "partition", "gpu_types": "gpu_types", "features": "features", "status": "recorded_status",
     "nodes": "recorded_nodes",
 }  # fmt: skip
 _NUMBERS = {
-    "min_workers": "min_workers", "max_workers": "max_workers", "priority": "priority",
+    "min_workers": "min_workers", "max_workers": "max_workers", "nice": "nice", "priority": "priority",
     "weight": "weight_usd_per_s", "utility_1": "utility_1", "utility_2": "utility_2", "utility_3": "utility_3",
     **{column.name: column.name for column in GANG_COLUMNS},
 }  # fmt: skip
@@ -61,9 +61,13 @@ def table_head(text: TraceText) -> tuple[tuple[str, ...], list[list[str]]]:
     if not text.is_parquet:
         dialect = sniff(text.data)
         return dialect.header, [list(row) for row in dialect.sample]
-    file = read_parquet(text)
-    header = tuple(file.schema_arrow.names)
-    return header, parquet_sample(text)
+    return tuple(parquet_columns(text)), parquet_sample(text)
+
+
+@guarded
+def file_head(source: bytes, name: str) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Return header and first rows, as strings, of a file with a table; InputError if it cannot be read."""
+    return table_head(open_trace(source, name))
 
 
 def read_csv(text: TraceText, options: ReadOptions) -> Draft:

@@ -193,7 +193,7 @@ def test_a_violation_is_told_and_gives_status_1(capsys, scenario_file, monkeypat
 
 
 def test_a_bug_is_one_line_with_the_place_of_its_details(capsys, scenario_file, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise ZeroDivisionError("oh\nno")
 
     monkeypatch.setattr("dlsched.cli.simulate.simulate", broken)
@@ -207,7 +207,7 @@ def test_a_bug_is_one_line_with_the_place_of_its_details(capsys, scenario_file, 
 
 
 def test_a_plan_that_cannot_be_carried_out_is_status_1(capsys, scenario_file, monkeypatch):
-    def impossible(*_):
+    def impossible(*_, **__):
         raise PlanError("at 5 s node 0: GPU, used 9, capacity 8")
 
     monkeypatch.setattr("dlsched.cli.simulate.simulate", impossible)
@@ -375,7 +375,7 @@ def feed(monkeypatch, text):
 
 def test_solve_names_the_kinds_it_knows(capsys, monkeypatch):
     feed(monkeypatch, "{}")
-    known = "capacity, elastic, knapsack, pipeline, reservation, split, throughput"
+    known = "capacity, elastic, knapsack, pipeline, queues, reservation, split, throughput"
     refused(capsys, ["solve", "sudoku"], f"kind 'sudoku': is not known; known: {known}")
 
 
@@ -417,7 +417,7 @@ def test_help_and_version_are_quick():
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0
     assert command("--version").stdout.strip() == dlsched.__version__
-    assert command().returncode == 2
+    assert command("--").returncode == 2
 
 
 def test_help_imports_nothing_heavy():
@@ -433,7 +433,7 @@ def test_simulate_does_not_import_what_it_does_not_need(scenario_file):
     script = (
         "import sys\nfrom dlsched.cli.main import main\n"
         f"main(['simulate', {scenario_file!r}, '--policy', 'fifo', '--json'])\n"
-        "print(sorted({'duckdb', 'streamlit', 'plotly', 'ortools', 'pulp', 'numba'} & set(sys.modules)))"
+        "print(sorted({'duckdb', 'numba', 'streamlit', 'plotly', 'ortools', 'pulp'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -444,10 +444,12 @@ def test_the_process_ends_as_the_contract_says(scenario_file, store_file):
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["audit"] == []
     with Store(store_file):
-        held = command("runs", "list", "--store", store_file)
-    assert held.returncode == 1
-    assert held.stderr.startswith(f"dlsched: This store is in use by process {os.getpid()}")
-    assert len(held.stderr.splitlines()) == 1
+        read, written = (command("runs", *args, "--store", store_file) for args in (["list"], ["delete", "0123"]))
+    assert (read.returncode, written.returncode) == (0, 1)
+    assert "No runs yet" in read.stdout
+    for done in (read, written):
+        assert done.stderr.startswith(f"dlsched: This store is in use by process {os.getpid()}")
+        assert len(done.stderr.splitlines()) == 1
 
 
 # ---- printing ------------------------------------------------------------------------------------------
@@ -500,3 +502,23 @@ def test_jobs_are_written_with_their_starts_and_delays(capsys, tmp_path):
         assert lines[0][header.index("user")] == "'=x"
         capsys.readouterr()
     refused(capsys, [*args, "--jobs", str(tmp_path / "none" / "out.csv")], "it cannot be written")
+
+
+def test_the_trail_lists_changes_newest_first(scenario_file, store_file, capsys):
+    assert main(["trail", "--store", store_file]) == 0
+    assert "No changes yet" in capsys.readouterr().out
+    assert main(["simulate", scenario_file, "--policy", "fifo", "--save", "--json", "--store", store_file]) == 0
+    run_id = json.loads(capsys.readouterr().out)["run_id"]
+    assert main(["runs", "delete", run_id, "--store", store_file]) == 0
+    capsys.readouterr()
+    assert main(["trail", "--json", "--store", store_file]) == 0
+    rows = json.loads(capsys.readouterr().out)["trail"]
+    assert [(row["action"], row["kind"]) for row in rows] == [
+        ("deleted", "run"),
+        ("saved", "run"),
+        ("saved", "scenario"),
+    ]
+    assert rows[0]["what"] == run_id
+    assert set(rows[0]) == {"done_at", "who", "action", "kind", "what", "detail"}
+    assert main(["trail", "--action", "deleted", "--limit", "5", "--store", store_file]) == 0
+    assert re.search(rf"deleted +run +{run_id} +fifo on four jobs, seed 0", capsys.readouterr().out)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dlsched.cli.main import main
+from tests.support.slurm_files import FILES
 
 SACCT = "data/samples/slurm-sacct.txt"
 
@@ -50,3 +51,43 @@ def test_a_description_that_is_none_is_one_line(tmp_path: Path, capsys: pytest.C
     (tmp_path / "n.txt").write_text("a,b\n1,2\n")
     assert main(["import", "--check", SACCT, "--cluster", str(tmp_path / "n.txt")]) == 2
     assert "it describes no cluster that is known" in capsys.readouterr().err
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> list[str]:
+    typed = []
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+        typed += ["--slurm", str(tmp_path / f"{name}.txt")]
+    return typed
+
+
+def test_settings_of_slurm_are_read_beside_a_log(slurm: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "--check", "--json", SACCT, *slurm]) == 0
+    found = json.loads(capsys.readouterr().out)["slurm"]
+    assert found["partitions"] == ["cpu", "gpu"]
+    assert (found["qos"], found["accounts"], found["users"]) == (["normal", "high"], 4, 2)
+    assert found["options"]["bf_interval"] == 120
+    assert found["sources"][1] == "sacctmgr show qos (2 QOS)"
+    assert "SchedulerParameters bf_continue" in found["notes"][0]
+
+
+def test_a_run_and_a_scenario_file_take_them_too(
+    slurm: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", SACCT, *slurm, "--policy", "fifo", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["audit"] == []
+    path = str(tmp_path / "s.toml")
+    assert main(["scenario", SACCT, "--write", path]) == 0
+    assert main(["scenario", path, *slurm, "--write", path]) == 0
+    assert main(["simulate", path, "--policy", "fifo", "--json"]) == 0
+    capsys.readouterr()
+    assert "[slurm.options]" in Path(path).read_text()
+
+
+def test_a_file_without_settings_is_one_line(conf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "--check", SACCT, "--slurm", conf]) == 2
+    assert "it has no settings of Slurm that count. Give slurm.conf" in capsys.readouterr().err
+    assert main(["import", "--check", SACCT, "--slurm", str(tmp_path / "none")]) == 2
+    assert "the file cannot be read (No such file or directory)" in capsys.readouterr().err

@@ -14,10 +14,10 @@ import openpyxl
 import pptx
 import pytest
 
-from dlsched.cli import compare as compare_command
 from dlsched.cli.main import main
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.metrics.stats.intervals import paired_difference
+from dlsched.report import compared
 from dlsched.report.rerun import file_name
 from dlsched.studies.design import BatchResult, Futures, RunResult, Variant, changed, run_variants
 from dlsched.studies.simulation import simulate
@@ -132,12 +132,12 @@ def test_the_command_of_the_memo_computes_it_again(
     capsys.readouterr()
     book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
     texts = [str(row[0].value) for row in book["Run again"].iter_rows()]
-    command = next(text for text in texts if text.startswith("python -m dlsched compare "))
+    command = next(text for text in texts if text.startswith("dlsched compare "))
     monkeypatch.chdir(tmp_path)
     name = file_name("=two GPUs")
     assert name in command
     write_scenario(with_long_jobs(RANDOM), name)
-    assert main([*shlex.split(command)[3:], "--json", *ALONE]) == 0
+    assert main([*shlex.split(command)[1:], "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     late = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "LAS"))
     told = {(row[0].value, row[2].value): row[5].value for row in book["Differences"].iter_rows()}
@@ -179,7 +179,7 @@ def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[RunRe
         ]
         return BatchResult(outcomes, found.computed, found.stored)
 
-    monkeypatch.setattr(compare_command, "run_variants", run)
+    monkeypatch.setattr(compared, "run_variants", run)
 
 
 def test_a_run_that_failed_its_audit_is_in_no_memo(
@@ -247,11 +247,11 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
     assert main(["report", exact_file, *typed, "--out", str(out), *ALONE]) == 0
     book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
     commands = [str(row[0].value) for row in book["Run again"].iter_rows() if "dlsched" in str(row[0].value)]
-    assert [command.split()[3] for command in commands] == ["compare", "simulate"]
+    assert [command.split()[1] for command in commands] == ["compare", "simulate"]
     monkeypatch.chdir(tmp_path)
     write_scenario(with_long_jobs(SimulationRules(restart_s=1.0)), file_name("=two GPUs"))
     capsys.readouterr()
-    assert main([*shlex.split(commands[0])[3:], "--json", *ALONE]) == 0
+    assert main([*shlex.split(commands[0])[1:], "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     mean = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "One more node"))
     told = {(row[0].value, row[2].value): row[5].value for row in book["Differences"].iter_rows()}
@@ -281,10 +281,10 @@ def test_all_choices_meet_the_condition(
     assert memo["question"].startswith("With run times +50% and prices \N{MINUS SIGN}10%, which should we choose: ")
     book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
     texts = [str(row[0].value) for sheet in book for row in sheet.iter_rows()]
-    command = next(text for text in texts if text.startswith("python -m dlsched compare "))
+    command = next(text for text in texts if text.startswith("dlsched compare "))
     monkeypatch.chdir(tmp_path)
     write_scenario(given, file_name("=two GPUs"))
-    assert main([*shlex.split(command)[3:], "--json", *ALONE]) == 0
+    assert main([*shlex.split(command)[1:], "--json", *ALONE]) == 0
     again = json.loads(capsys.readouterr().out)
     assert [without_cpu(row["metrics"]) for row in again["runs"]] == list(told.values())
 

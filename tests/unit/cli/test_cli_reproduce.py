@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dlsched.cli import reproduce
+from dlsched.cli import study_command
 from dlsched.cli.main import main
 from dlsched.runner.executor import WorkerPool
 from dlsched.studies.reproductions.modelarts import runs
@@ -13,7 +13,7 @@ from dlsched.studies.reproductions.modelarts import runs
 
 def test_the_load_scale_reaches_the_runs(capsys, monkeypatch):
     monkeypatch.setattr(runs, "QUICK", runs.Sizes((3, 8), (1, 2), 40))
-    monkeypatch.setattr(reproduce, "open_pool", lambda: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
+    monkeypatch.setattr(study_command, "open_pool", lambda *_: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
     assert main(["reproduce", "modelarts-11", "--quick", "--load-scale", "1.5", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert list(answer["cases"]) == ["long jobs, baseline, load scale 1.5"]

@@ -13,7 +13,7 @@ from dlsched.metrics.blockers import Blockers, ahead_of, reserved_for
 from dlsched.metrics.job_timeline import JobTimeline, timeline_of
 from dlsched.studies.simulation import Run, simulate
 
-RULES = SimulationRules(restart_s=1.0)  # restarts are beyond the compiled kernel, which would take long to compile here
+RULES = SimulationRules(restart_s=1.0)
 
 
 def scenario(

@@ -6,7 +6,7 @@ import pytest
 
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import COST, LIMITS, all_limited, common_bound, limited, limited_runs
-from tests.support.bounds import LOWER, UPPER
+from dlsched.testing.bounds import LOWER, UPPER
 
 TIME, LATE, UTILITY = LIMITS[:3]
 

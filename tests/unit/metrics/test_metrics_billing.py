@@ -156,3 +156,12 @@ def test_shares_and_idle_add_up_to_the_bill(run):
     idle_usd = metrics["idle_cost"]
     assert idle_usd is not None
     assert float(opened.bill.job_usd.sum()) + idle_usd == pytest.approx(metrics["vm_cost"], rel=1e-9, abs=1e-9)
+
+
+def test_shares_that_hold_nothing_pay_in_equal_parts_and_nothing_beside_others():
+    # Parameter servers without a demand: alone on the node each pays half; beside cores in use they pay nothing
+    columns = {"gpus_per_worker": [0.0] * 3, "cpus_per_worker": [1.0, 1.0, 2.0]}
+    pieces = [Ran(0, 0, 30, {0: 0}), Ran(1, 0, 30, {0: 0}), Ran(2, 10, 20, {0: 1})]
+    bill = bill_of(columns, node(0, cpus=8.0), pieces)
+    assert list(bill.job_usd) == pytest.approx([10, 10, 10])
+    assert bill.idle_usd == 0

@@ -62,6 +62,24 @@ def test_partitions_overlap():
     assert largest_width(wide, cluster, "pool").tolist() == [8, 16, 16]
 
 
+def test_features_are_obeyed():
+    """Node 0 has ib, node 1 ib and big, node 2 none: all that are joined by & are needed, one of those joined by |."""
+    vm = VmType(name="vm", gpus=8)
+    pools = tuple(Pool(vm=vm, count=1, features=entry) for entry in ("ib", "big | ib", ""))
+    wanted = ["", "ib", "big & ib", "big|fast", "big&fast", "fast", "&|"]
+    workload = jobs(*[(0, 1, 1)] * len(wanted), features=wanted)
+    site = Site.of(workload, Cluster(pools=pools), "pool")
+    masks = [site.allowed(row) for row in range(len(wanted))]
+    allowed = [[0, 1, 2] if mask is None else np.flatnonzero(mask).tolist() for mask in masks]
+    assert allowed == [[0, 1, 2], [0, 1], [1], [1], [], [], [0, 1, 2]]
+    fits = can_ever_fit(workload, Cluster(pools=pools), "best-fit")
+    assert fits.tolist() == [True, True, True, True, False, False, True]
+    with pytest.raises(PlanError, match=r"features big & ib\) may not use node 0 \(.*features ib\)"):
+        placer(workload, Cluster(pools=pools)).take(2, (Share(0, 1),))
+    unknown = Cluster(pools=(Pool(vm=vm, count=3),))
+    assert can_ever_fit(workload, unknown, "best-fit").all()
+
+
 def test_a_partition_no_pool_has_means_nothing():
     workload = jobs((0, 1, 8), partition=["x"])
     assert placer(workload, nodes(1)).fits(0, 8)

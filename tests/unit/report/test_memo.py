@@ -307,11 +307,9 @@ def test_who_gains_has_the_means_of_the_jobs():
 
 def test_commands_name_file_policy_parameters_and_draws():
     fifo, sjf = two()
-    assert simulate_command(sjf) == (
-        "python -m dlsched simulate Night-shift.json --policy sjf --param vm_type=two --seed 0"
-    )
+    assert simulate_command(sjf) == ("dlsched simulate Night-shift.json --policy sjf --param vm_type=two --seed 0")
     assert compare_command([fifo, sjf]) == (
-        "python -m dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none --param sjf.vm_type=two"
+        "dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none --param sjf.vm_type=two"
     )
     assert commands([fifo, sjf])[0] == compare_command([fifo, sjf])
     quoted = option("X", [numbers(0.1, 1.0)], "dlas", params={"thresholds_gpu_s": [60.0, 120.0]})

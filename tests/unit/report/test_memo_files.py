@@ -57,7 +57,7 @@ def test_slides_say_the_recommendation_and_whose_data_these_are():
     for slide in found:
         assert any("scenario 91c0ffee" in s.text_frame.text for s in slide.shapes if s.has_text_frame)
         assert memo.origin.scenario_hash in slide.notes_slide.notes_text_frame.text
-        assert "python -m dlsched compare Night-shift.json" in slide.notes_slide.notes_text_frame.text
+        assert "dlsched compare Night-shift.json" in slide.notes_slide.notes_text_frame.text
         assert not any("dlsched compare" in s.text_frame.text for s in slide.shapes if s.has_text_frame)
 
 

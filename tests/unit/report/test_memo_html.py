@@ -59,7 +59,7 @@ def test_it_is_well_formed_and_says_what_the_memo_says():
     assert not page.open
     for text in (memo.question, memo.recommendation, memo.note, "95% interval 5.2% to 54.8%", "−20 pp, better",
                  "list prices", "Jobs ask for 118%", "2026-11-22", "Night shift, v3", memo.origin.scenario_hash,
-                 "python -m dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none",
+                 "dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none",
                  "−1 h, better", "Jobs completed after their due date"):  # fmt: skip
         assert text in page.text, text
     assert page.tags.count("h1") == 2

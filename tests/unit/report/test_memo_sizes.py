@@ -191,7 +191,7 @@ def test_the_command_of_a_search_says_types_claim_draws_and_what_varies() -> Non
     }
     command = size_command(sizing(rule=rule, **asked), "by hand")
     assert command == (
-        "python -m dlsched size by-hand.json --target 'wait_p95<=1 h' --policy fifo --types nodes=1:8 --claim "
+        "dlsched size by-hand.json --target 'wait_p95<=1 h' --policy fifo --types nodes=1:8 --claim "
         "nearly-every --level 90 --param n=2 --condition demand=1.3 --futures 2 --vary run_time_spread=0.3"
     )
 
@@ -201,7 +201,7 @@ def test_changes_are_said_by_one_command_or_by_none() -> None:
     more = option("more", draws, changes={"nodes": 4.0, "checkpoint_s": 60.0})
     other = option("other", draws, "sjf", changes={"nodes": 4.0})
     assert compare_command([today, more, other]) == (
-        "python -m dlsched compare Night-shift.json --policies fifo --futures 0 --set "
+        "dlsched compare Night-shift.json --policies fifo --futures 0 --set "
         "nodes=4,checkpoint_s=60 --set policy=sjf,nodes=4 --vary none"
     )
     days = Futures.first(0, {"days": 1})

@@ -16,6 +16,7 @@ from dlsched.studies.design import Futures
 from dlsched.studies.design import run as design_run
 from dlsched.studies.sizing.spec import SizeSpec, TypeRange
 from dlsched.studies.sizing.targets import read_target
+from dlsched.studies.what_if import run as what_if_run
 from dlsched.studies.what_if import unchanged
 from tests.support.recorded_week import recorded_week
 from tests.support.thread_runner import runner_in_a_thread
@@ -31,6 +32,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def runner(store: Store) -> Iterator[Runner]:
+    what_if_run.forget_runs()  # of tests before, in this process
     with runner_in_a_thread(store) as made:
         yield made
 

@@ -3,7 +3,8 @@ import sys
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.runner.executor import DASK_VARIABLE, WORKERS_VARIABLE, num_workers, open_pool
+from dlsched.runner.dask_access import DASK_VARIABLE
+from dlsched.runner.executor import WORKERS_VARIABLE, num_workers, open_pool
 
 
 def test_one_worker_a_core_unless_told(monkeypatch):

@@ -23,8 +23,8 @@ from dlsched.studies.run_all import run_all
 class Stage:
     """A place whose futures the test completes: ``sent`` holds them in the order of their start."""
 
-    def __init__(self, in_flight: int = 2) -> None:
-        self.in_flight = in_flight
+    def __init__(self, in_flight: int = 2, *, deaths_spread: bool = True) -> None:
+        self.in_flight, self.deaths_spread = in_flight, deaths_spread
         self.sent: list[tuple[Any, Future[Any]]] = []
         self.renewed = self.closed = 0
 

@@ -15,6 +15,7 @@ from dlsched.domain.workload import Workload
 from dlsched.metrics.summary import summarise
 from dlsched.sim.audit import check_metrics
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
+from dlsched.studies.simulation import simulate
 from tests.support.logs import Ran, make_log
 from tests.support.tables import jobs_table, nodes_table
 
@@ -181,3 +182,25 @@ def test_without_prices_there_is_no_bill() -> None:
     assert told.metrics["vm_cost"] is None
     assert told.wrong() == []
     assert "metric total_cost is 0" in told.wrong(total_cost=0.0)[0]
+
+
+def test_leases_that_follow_each_other_within_an_instant_may_be_billed_as_one():
+    """Since 1970 an instant is 1.6e-3 s: which of the two machine types is under a job of 5e-6 s cannot be told."""
+    types = [VmType(name=name, gpu_type=name, gpus=1, usd_per_h=usd) for name, usd in (("x", 3.6), ("y", 720.0))]
+    jobs = Workload.from_columns(
+        {"job_id": [*"abcd"], "submit_s": [1.6e9 + 2e-6, 1.6e9, 1.6e9, 1.6e9], "work": [4e-6, 1e-6, 5e-6, 6e-6]}
+        | {"gpu_types": ["x", "y", "y", ""]}
+    )
+    found = simulate(Scenario(jobs, Cluster(slots=2, catalogue=tuple(types))), "fifo")
+    assert found.audit() == []
+
+
+def test_parts_of_a_bill_are_as_exact_as_the_bill():
+    jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1000.0], "workers": [4]})
+    node = Pool(vm=VmType(name="x", gpus=4, usd_per_h=3.6e9), count=1)
+    scenario = Scenario(jobs, Cluster(pools=(node,)))
+    full = as_measured(scenario, realise(scenario), make_log(scenario, [Ran(0, 0, 1000, {0: 4})]))
+    assert (full.metrics["vm_cost"], full.metrics["idle_cost"]) == (1e9, 0)
+    for part in ("idle_cost", "spare_cost", "restart_cost"):
+        assert full.wrong(**{part: 0.5}) == []
+        assert any(part in line for line in full.wrong(**{part: 2.0}))

@@ -271,6 +271,19 @@ def test_partitions_may_overlap() -> None:
     assert "of partition 'a|vc', but belongs in ''" in message
 
 
+def test_features_are_kept() -> None:
+    pools = (Pool(vm=BIG, count=1, features="ib|big"), Pool(vm=SLOW, count=1))
+    cluster = Cluster(pools=pools, absences=(fails(100.0),))
+    jobs = scenario().workload.with_columns(features=["ib", "big&ib", "", "", "old|ib", ""])
+    assert "features" not in str(audit(scenario(cluster=cluster, workload=jobs), truth(), clean()))
+    wrong = jobs.with_columns(features=["", "", "fast & ib", "", "", ""])
+    message = first(clean(), scenario(cluster=cluster, workload=wrong))
+    assert "j2" in message
+    assert "node 1 with the features '', but requests 'fast & ib'" in message
+    nothing_known = Cluster(pools=(pools[1], pools[1]), absences=(fails(100.0),))
+    assert "features" not in str(audit(scenario(cluster=nothing_known, workload=wrong), truth(), clean()))
+
+
 def test_gpu_types_are_kept() -> None:
     jobs = scenario().workload.with_columns(gpu_types=["", "V100|A100", "A100 | H100", "", "V100", ""])
     message = first(clean(), scenario(workload=jobs))

@@ -1,9 +1,12 @@
 """The engine by hand: nodes that fail and leave, reservations, VM types on free slots."""
 
+import dataclasses
+
 import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, VmType
 from dlsched.domain.errors import PlanError
+from dlsched.domain.journal import Evicted, Loses, QuotaFreed
 from dlsched.domain.plan import Plan, Step, WaitReason
 from dlsched.domain.policy import EventKind, ReviewRule
 from dlsched.sim.audit import audit
@@ -324,3 +327,31 @@ def test_status_of_everybody_when_slots_never_open():
     log = simulate(scenario(jobs((0, 1, 1)), slots(1)), Fake(lambda state: Plan()))
     assert log.stalled
     assert log.job_status.tolist() == [JobStatus.UNFINISHED]
+
+
+# ---- evictions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("loses", "lost"), [("checkpoint", 2), ("all", 8), ("nothing", 0)])
+def test_an_evicted_job_loses_what_the_plan_says(loses, lost):
+    # restart 1 s, 20 s of work: of 9 s until the eviction 8 make progress; after 7 s the second of two checkpoints
+    evict = Plan({0: on((0, 8)), 1: on((1, 1))}, evicted={0: loses}, journal=(QuotaFreed(0),))
+    given = scenario(jobs((0, 20, 8), (9, 1, 1)), nodes(2), restart_s=1, checkpoint_s=3)
+    log = simulate(given, Fake(script({0: {0: on((0, 8))}, 9: evict})))
+    assert pieces(log, 0) == [(0, 9, 8, PieceEnd.PREEMPTED), (9, 9 + 1 + 20 - 8 + lost, 8, DONE)]
+    assert log.piece_lost_work.tolist()[:2] == [lost, 0]
+    assert list(log.journal) == [(9, QuotaFreed(0)), (9, Evicted(0, loses))]
+    prepared = prepare(given)
+    assert audit(prepared.scenario, prepared.truth, log) == []
+    tampered = dataclasses.replace(log, journal=())
+    found = audit(prepared.scenario, prepared.truth, tampered)
+    assert bool(lost) == any("without a lost node or an eviction" in text for text in found)
+    others: set[Loses] = {"checkpoint", "all", "nothing"}
+    for other in others - {loses}:
+        tampered = dataclasses.replace(log, journal=((9, Evicted(0, other)),))
+        assert any("of work" in text for text in audit(prepared.scenario, prepared.truth, tampered))
+
+
+def test_only_running_jobs_can_be_evicted():
+    with pytest.raises(PlanError, match="evicts row 0, which is not a running job"):
+        simulate(scenario(jobs((0, 3, 8))), Fake(script({0: Plan(evicted={0: "nothing"})})))

@@ -14,7 +14,8 @@ from dlsched.placement import Site, TrialPlacer, can_ever_fit, largest_width
 from dlsched.sim.audit import audit
 from dlsched.sim.prepare import prepare
 from dlsched.studies.simulation import simulate as run
-from tests.support.server_scenarios import machines, many, training, with_servers
+from dlsched.testing.scenarios import many
+from tests.support.server_scenarios import machines, training, with_servers
 from tests.support.sim_fakes import Fake, fifo_plan, script, simulate
 
 

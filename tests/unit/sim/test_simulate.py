@@ -1,12 +1,19 @@
 """Preparing a run, choosing kernel or engine, progress and cancelling."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from dlsched.domain.cluster import Absence
 from dlsched.domain.errors import InputError
 from dlsched.domain.policy import ListRule
+from dlsched.domain.scenario import SpeedSpec
+from dlsched.domain.timetable import TimeTable
+from dlsched.policies.registry import find
+from dlsched.sim.audit import audit
 from dlsched.sim.prepare import prepare
-from dlsched.sim.simulate import Cancelled, run_policy
+from dlsched.sim.simulate import Cancelled, run_policy, soon_done
 from tests.support.sim_fakes import Fake, fifo_plan, jobs, nodes, scenario
 
 OVERSIZE = jobs((0, 10, 4), (1, 10, 20), (2, 6, 24), (3, 1, 1), min_workers=[1, 18, 1, 1])
@@ -42,6 +49,33 @@ def test_cap_keeps_the_gpu_seconds():
 def test_cap_drops_what_fits_at_no_width():
     never = jobs((0, 1, 1), (0, 1, 1), gpu_types=["", "A100"])
     assert prepare(scenario(never, oversize="cap")).oversize == {"dropped": 1, "capped": 0}
+
+
+def test_jobs_that_need_more_gpus_than_the_table_has_times_for_are_refused_capped_or_left_out():
+    wide = jobs((0, 5, 1), (0, 5, 1), (0, 5, 8), gpus_per_worker=[1.0, 3.0, 1.0], profile=["vgg"] * 3)
+    table = SpeedSpec(kind="table", times=TimeTable(rows={"vgg": {"GPU": (0.5, 0.3)}}))
+    given = scenario(wide, nodes(2), oversize="refuse").replace(speed=table)
+    with pytest.raises(InputError, match=r"run times on up to 2 GPUs, and job b needs 3 in 1 worker\. .*or cap"):
+        prepare(given)
+    dropped = prepare(scenario(wide, oversize="drop").replace(speed=table))
+    assert dropped.scenario.workload.job_id.tolist() == ["a"]
+    assert dropped.oversize == {"dropped": 2, "capped": 0}
+    capped = prepare(scenario(wide, oversize="cap").replace(speed=table))
+    assert capped.scenario.workload.job_id.tolist() == ["a", "c"]
+    assert capped.scenario.workload.workers.tolist() == [1, 2]
+    assert capped.scenario.workload.work.tolist() == [5, 5]  # the table says how fast a narrower job is
+    assert capped.oversize == {"dropped": 1, "capped": 1}
+
+
+def test_a_request_beyond_the_table_ends_in_no_plan_error():
+    wide = jobs((0, 5, 8), profile=["vgg"])
+    table = SpeedSpec(kind="table", times=TimeTable(rows={"vgg": {"GPU": (4.0, 2.0, 1.5, 1.0)}}))
+    log = run_policy(
+        prepared := prepare(scenario(wide, oversize="cap").replace(speed=table)),
+        find("fifo").build(find("fifo").parse({})),
+    )
+    assert (log.piece_workers.tolist(), log.end_s) == ([4], 5.0)
+    assert audit(prepared.scenario, prepared.truth, log) == []
 
 
 def test_a_generated_workload_is_drawn_anew_for_another_run_seed(monkeypatch):
@@ -90,3 +124,18 @@ def test_engine_and_kernel_are_the_same_call():
     fast = run_policy(prepared, Listed(fifo_plan))
     assert slow.job_end_s.tolist() == fast.job_end_s.tolist() == [10, 15, 11]
     assert np.isfinite(slow.decision_cpu_s).all()
+
+
+@pytest.mark.parametrize(
+    ("few", "rule", "soon"),
+    [(3, {}, True), (2, {}, False), (3, {"preemptive": True}, False), (3, {"backfill": "conservative"}, False)],
+)
+def test_few_jobs_are_done_before_compiled_code_is_loaded(few, rule, soon, monkeypatch):
+    monkeypatch.setattr("dlsched.sim.simulate.FEW_EVENTS", few)
+    policy = Listed(fifo_plan)
+    policy.kernel_rule = ListRule("submit", blocking=True, **rule)
+    prepared = prepare(scenario(jobs((0, 10, 5), (2, 5, 4), (3, 1, 1)), placement="pool"))
+    assert soon_done(prepared, policy) == soon
+    away = prepared.scenario.cluster.model_copy(update={"absences": (Absence(node=0, start_s=1.0, end_s=2.0),)})
+    with_absence = replace(prepared, scenario=prepared.scenario.replace(cluster=away))
+    assert not soon_done(with_absence, policy)  # an event more

@@ -19,7 +19,7 @@ from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
 from dlsched.studies.design.factors import changed
 from dlsched.studies.simulation import simulate
-from tests.support.conformance_scenarios import first_difference
+from dlsched.testing.logs import first_difference
 from tests.support.sim_fakes import jobs, nodes, scenario
 
 NONE = float("nan")

@@ -9,7 +9,8 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.speed import build_speed
 from dlsched.speed.parameter_server import WIDEST, most_workers
-from tests.support.server_scenarios import many, training
+from dlsched.testing.scenarios import many
+from tests.support.server_scenarios import training
 
 
 def model(jobs, updates="sync", **more):

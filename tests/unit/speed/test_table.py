@@ -105,3 +105,11 @@ def test_the_table_goes_by_gpus_and_not_by_workers():
     assert model.rates(np.array([0, 1]), np.array([1, 1])) == pytest.approx([1 / 1.0, 1 / 2])
     assert model.limits()[1].tolist() == [1, 6]
     assert model.fastest() == pytest.approx([1 / 1.0, 1 / 0.8])
+
+
+def test_no_width_is_beyond_the_users_limit():
+    model = build_speed(SpeedSpec(kind="table", times=TIMES), jobs("a", "a", limit_gpus=[np.nan, 2.0]), VMS)
+    assert model.limits()[1].tolist() == [3, 2]
+    assert [model.legal(row, 3, 0) for row in (0, 1)] == [True, False]
+    assert model.rates(np.array([0, 1]), np.array([3, 3])).tolist() == [1 / 0.8, 0.0]
+    assert model.fastest().tolist() == [1 / 0.8, 1.0]

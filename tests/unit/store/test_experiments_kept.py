@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from dlsched.domain.errors import StoreError
-from dlsched.store import Store, schema
+from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord, experiment_key
 from tests.support.runs_for_store import record
 
@@ -58,15 +58,16 @@ def test_an_unknown_experiment_is_said_so(path):
         store.get_experiment("0123")
 
 
-def test_a_store_from_before_experiments_gets_their_table_and_keeps_its_runs(path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "STEPS", schema.STEPS[:1])
-        with Store(path) as store:
-            run_id = store.save_run(record())
-            with store._reading() as cursor:
-                assert schema.version_of(cursor) == 1
-    with duckdb.connect(str(path)) as raw, pytest.raises(duckdb.CatalogException):
-        raw.execute("SELECT * FROM experiments")
+def test_a_store_from_before_experiments_gets_their_table_and_keeps_its_runs(path):
     with Store(path) as store:
-        assert store.run_info(run_id).run_id == run_id
+        run_id = store.save_run(record())
+    with duckdb.connect(str(path)) as raw:
+        for table in ("experiments", "cells", "trail"):
+            raw.execute(f"DROP TABLE {table}")
+        for table, column in (("runs", "made_by"), ("runs", "plugin"), ("scenarios", "made_by")):
+            raw.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        raw.execute("UPDATE store_version SET version = 1")
+    with Store(path) as store:
+        info = store.run_info(run_id)
+        assert (info.run_id, info.made_by, info.plugin) == (run_id, "", "")
         assert store.get_experiment(store.save_experiment(experiment())).answer["mean_h"] == 12.5

@@ -9,6 +9,7 @@ import pytest
 
 from dlsched.domain.errors import InputError, StoreError
 from dlsched.store import Store, portable
+from dlsched.store.record import run_key
 from tests.support.runs_for_store import record, small_scenario
 
 
@@ -179,7 +180,7 @@ HOSTILE = {
     "bad cluster": (_set(["scenarios", 0, "definition", "cluster", "pools", 0, "count"], -3), "pools.0.count"),
     "work changed": (_work_changed, "does not match its hash"),
     "metric is text": (_set(["runs", 0, "metrics", "jobs"], "many"), "runs.0.metrics.jobs"),
-    "not Parquet": (lambda c: replaced_file(c, "waits", b"PAR1 no PAR1", 1), "not a readable Parquet file"),
+    "not Parquet": (lambda c: replaced_file(c, "waits", b"PAR1 no PAR1", 1), "its Parquet data are damaged"),
     "other columns": (lambda c: replaced_file(c, "waits", parquet(pa.table({"a": [1]})), 1), "has other columns"),
     "more rows than stated": (
         lambda c: replaced_file(c, "waits", parquet(pa.table({"a": range(9)})), 1),
@@ -199,13 +200,42 @@ def test_hostile_files_are_refused_in_one_sentence_and_leave_nothing(other, expo
     assert other.list_scenarios().empty
 
 
+@pytest.mark.parametrize("value", [10**400, float("inf")], ids=["integer beyond float", "infinite"])
+@pytest.mark.parametrize("path", ["wall_s", "seed", "cpu_s/x", "prices/x", "read_counts/x", "metrics/jobs"])
+def test_numbers_that_the_store_cannot_hold_are_refused(other, exported, path, value):
+    content, _ = exported
+    with pytest.raises(InputError, match=rf"manifest.json, runs.0.{path.replace('/', '.')}"):
+        other.import_runs(_set(["runs", 0, *path.split("/")], value)(content))
+    assert other.list_runs().empty
+
+
+@pytest.mark.parametrize("value", [10**400, float("inf")], ids=["integer beyond float", "infinite"])
+def test_a_parameter_that_no_number_holds_is_refused_or_can_be_shown(other, exported, value):
+    """Parameters are of any kind, and the key of a forged run can be right."""
+
+    def forge(manifest, parts):
+        run = manifest["runs"][0]
+        run["params"] = {"x": value}
+        run["run_key"] = run_key(run["scenario_hash"], run["policy"], run["params"], run["seed"], run["code_version"])
+
+    content, _ = exported
+    try:
+        report = other.import_runs(with_manifest(content, forge))
+    except InputError as error:
+        assert "params" in str(error)  # noqa: PT017
+        assert other.list_runs().empty
+    else:
+        assert other.run_info(report.added[0]).params == {"x": value}
+        assert len(other.list_runs()) == 2
+
+
 def test_a_zip_bomb_is_not_unpacked(other, monkeypatch):
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("manifest.json", "{}")
         archive.writestr("zeros", bytes(5_000_000))
     monkeypatch.setattr(portable, "MAX_UNPACKED_BYTES", 1_000_000)
-    with pytest.raises(InputError, match="unpacks to more than"):
+    with pytest.raises(InputError, match="unpacks to 5 MiB; the limit is 1 MiB"):
         other.import_runs(sink.getvalue())
 
 
@@ -221,8 +251,8 @@ def test_a_parquet_bomb_stops_at_the_limit(other, exported, monkeypatch):
             "reason": pa.repeat("no_room", rows),
         }
     )
-    monkeypatch.setattr(portable, "MAX_UNPACKED_BYTES", 10_000_000)
-    with pytest.raises(InputError, match="holds more than the"):
+    monkeypatch.setattr(portable, "MAX_TABLES_BYTES", 10 * 2**20)
+    with pytest.raises(InputError, match=r"waits.parquet: it is too large when decompressed: \d+ MiB or more"):
         other.import_runs(replaced_file(content, "waits", parquet(waits), rows))
 
 

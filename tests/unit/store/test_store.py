@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dlsched.domain.actor import Actor
 from dlsched.domain.assumptions import stated
 from dlsched.domain.cluster import Absence
-from dlsched.domain.errors import StoreError
+from dlsched.domain.errors import NotAllowed, StoreError
+from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import SimulationRules, SpeedSpec
 from dlsched.store import Store, runs
 from dlsched.store.connection import PATH_VARIABLE, store_path
 from tests.support.assumptions import words_of
+from tests.support.known import known
 from tests.support.runs_for_store import record, small_scenario, tables_of
 
 
@@ -228,6 +231,13 @@ def test_windows_take_what_touches_them(store):
     assert store.segments(run_id, job="' OR 1=1 --").empty
 
 
+def test_only_the_columns_that_are_asked_for_are_read(store):
+    run_id = store.save_run(record())
+    assert list(store.jobs(run_id, columns=("due_s",))) == ["due_s"]
+    some = store.segments(run_id, from_s=65.0, columns=("job_id", "node"))
+    assert some.equals(store.segments(run_id, from_s=65.0)[["job_id", "node"]])
+
+
 def test_a_job_that_never_left_is_in_every_later_window(store):
     tables = tables_of(small_scenario())
     tables["job_outcomes"].loc[0, "left_s"] = np.nan
@@ -432,3 +442,43 @@ def test_a_database_of_another_program_is_refused(tmp_path):
         other.execute("CREATE TABLE theirs (x INTEGER)")
     with pytest.raises(StoreError, match="belongs to another program"):
         Store(path)
+
+
+def test_a_run_carries_the_name_of_its_user_and_a_reader_writes_nothing(tmp_path):
+    with Store(tmp_path / "s.duckdb") as store:
+        run_id = store.acting(Actor("ann")).save_run(record(plugin="mypkg 1.0"))
+        info, (line,) = store.run_info(run_id), store.list_runs().to_dict("records")
+        assert (info.made_by, info.plugin) == (line["made_by"], line["plugin"]) == ("ann", "mypkg 1.0")
+        reader = store.acting(Actor("bob", may_write=False))
+        assert reader.run_info(run_id) == info
+        for write in (lambda: reader.delete_runs([run_id]), lambda: reader.set_note(run_id, "x")):
+            with pytest.raises(StoreError, match="bob may read here, but not change anything"):
+                write()
+        assert store.run_info(run_id) == info
+
+
+def test_queues_keep_their_order_which_breaks_ties(tmp_path):
+    quota = [{"flavor": "h100", "resource": "gpus", "nominal": 1}]
+    first, second = (
+        small_scenario(queues=QueueTree.model_validate({"tree": {name: {"quota": quota} for name in names}}))
+        for names in ("ba", "ab")
+    )
+    assert first.content_hash != second.content_hash
+    with Store(tmp_path / "s.duckdb") as store:
+        store.save_scenario(first)
+        kept = store.get_scenario(first.content_hash)
+        assert list(known(kept.queues).tree) == ["b", "a"]
+        assert kept.content_hash == first.content_hash
+
+
+def test_changes_count_what_was_written_by_any_user(store):
+    before = store.changes
+    other = store.acting(Actor("ann"))
+    run_id = other.save_run(record())
+    assert store.changes == other.changes == before + 1
+    store.list_runs()
+    store.set_setting("draft/a", 1)
+    assert store.changes == before + 1
+    with pytest.raises(NotAllowed):
+        store.acting(Actor("rita", may_write=False)).set_note(run_id, "no")
+    assert store.changes == before + 1

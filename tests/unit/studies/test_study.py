@@ -25,12 +25,17 @@ SPECS: Mapping[str, dict[str, Any]] = {
     "size": {"scenario": "abc", "targets": [TARGET]},
     "growth": {"scenario": "abc", "policy": "fifo", "targets": [TARGET]},
     "calibration": {"scenario": "abc", "policies": ["fifo"]},
+    "fitting": {"scenario": "abc"},
     "history": {"scenario": "abc"},
+    "when-starts": {"scenario": "abc", "at_s": 10.0},
+    "when-score": {"scenario": "abc"},
     "steady": {},
     "look-ahead": RUN | {"policy": "modelarts-optimal", "first": 1, "last": 2},
     "admissions": RUN | {"policy": "smd", "first": 1, "last": 2},
     "prices": RUN | {"policy": "pd-ors"},
     "hindsight": RUN | {"policy": "pd-ors"},
+    "queues": RUN | {"policy": "queue-tree"},
+    "more-quota": {"scenario": "abc", "queues": ["vision"]},
     "reproduction": {"key": "smd-9"},
 }
 KINDS = [study.kind for study in registry.STUDIES]

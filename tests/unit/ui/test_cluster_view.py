@@ -15,6 +15,7 @@ from dlsched.ui.scenario.cluster import (
     pools_frame,
     read_tables,
     shows_disk,
+    shows_features,
     with_pool,
 )
 from dlsched.workload.catalogue import EXAMPLES, price_list, vm_examples
@@ -99,7 +100,7 @@ def test_an_event_becomes_an_absence_for_each_node():
 
 
 def test_empty_rows_do_not_count_and_equal_names_must_be_equal_types():
-    empty = pd.DataFrame([[None] * 9], columns=pools_frame(CLUSTER).columns)
+    empty = pd.DataFrame([[None] * 10], columns=pools_frame(CLUSTER).columns)
     table = pd.concat([pools_frame(CLUSTER).astype(object), empty], ignore_index=True)
     assert cluster_of(table, events_frame(CLUSTER), CLUSTER) is CLUSTER
     other = with_pool(pools_frame(CLUSTER), NODE.model_copy(update={"gpus": 4}), 1)
@@ -144,3 +145,17 @@ def test_disk_is_edited_and_kept_and_hidden_where_nobody_speaks_of_it():
     assert shows_disk(with_servers(training((0, 1, 1, 1), disk_gib_per_server=[5.0])))
     assert not shows_disk(with_servers(training((0, 1, 1, 1))))
     assert (pool_columns(disk=False)["disk_gib"], pool_columns()["disk_gib"]["label"]) == (None, "Disk GiB each")
+
+
+def test_features_are_edited_and_shown_only_where_they_say_something():
+    told = Cluster(pools=(Pool(vm=NODE, count=2, nodes="n[1-2]", features="big|ib"),))
+    table = pools_frame(told)
+    assert cluster_of(table, events_frame(told), told) is told
+    table.loc[0, "features"] = "ib | big|ib"
+    changed = cluster_of(table, events_frame(told), told).pools[0]
+    assert (changed.features, changed.nodes) == ("ib|big", "n[1-2]")
+    given = with_servers(training((0, 1, 1, 1)))
+    assert shows_features(given.replace(cluster=told))
+    assert shows_features(given.replace(workload=given.workload.with_columns(features=["ib"])))
+    assert not shows_features(given)
+    assert pool_columns(features=False)["features"] is None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.slurm import SlurmReservation, SlurmSetup
 from dlsched.domain.units import DAY_S
 from dlsched.policies.registry import POLICIES, find
 from dlsched.wording.assumptions import assumptions
@@ -203,3 +204,11 @@ def test_the_wording() -> None:
     )
     assert mind_line([]) == ""
     assert plain_caveats(found[:1]) == [{"kind": found[0].kind, "text": found[0].label}]
+
+
+def test_reservations_that_a_policy_ignores_are_said() -> None:
+    kept = SlurmReservation(name="r", nodes="ALL", start_s=0, end_s=9)
+    given = small_scenario().replace(slurm=SlurmSetup(reservations=(kept,)))
+    found = caveats_of(given, [find("fifo")])
+    assert [one.label for one in found if one.kind == "reservations-ignored"] == ["1 reservation ignored"]
+    assert not [one for one in caveats_of(small_scenario(), [find("fifo")]) if one.kind == "reservations-ignored"]

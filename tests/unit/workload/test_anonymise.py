@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,10 @@ from hypothesis import strategies as st
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
+from dlsched.domain.queue_lookup import queues_of
+from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import Scenario, SpeedSpec
+from dlsched.domain.slurm import SlurmAssociation, SlurmPartition, SlurmQos, SlurmReservation, SlurmSetup
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 from dlsched.studies.simulation import simulate
@@ -46,6 +50,7 @@ def log(jobs: int = 60, seed: int = 0, **changes: Any) -> Scenario:
         "model": rng.choice(["secretnet", "resnet"], jobs).astype(object),
         "job_class": rng.choice(["prod", "dev"], jobs).astype(object),
         "partition": partition,
+        "features": np.where(partition == "zeta-long", "infini&bigmem", "infini|"),
         "recorded_start_s": submit_s + 60,
         "recorded_end_s": submit_s + 600,
         "recorded_status": rng.choice(["COMPLETED", "CANCELLED by 1001", "weird thing", ""], jobs).astype(object),
@@ -53,8 +58,10 @@ def log(jobs: int = 60, seed: int = 0, **changes: Any) -> Scenario:
     }
     meta = {"time_zero": ZERO, "time_zone": "Mars/Olympus", "source": "acme-hpc.csv", "computer": "Acme HPC"}
     pools = (
-        Pool(vm=VmType(name="acme-fat", gpus=4, usd_per_h=8.0), count=2, partition="zeta-long"),
-        Pool(vm=VmType(name="acme-thin", gpus=4, usd_per_h=4.0), count=2, partition="alpha-short"),
+        Pool(
+            vm=VmType(name="acme-fat", gpus=4, usd_per_h=8.0), count=2, partition="zeta-long", features="bigmem|infini"
+        ),
+        Pool(vm=VmType(name="acme-thin", gpus=4, usd_per_h=4.0), count=2, partition="alpha-short", features="infini"),
         Pool(vm=VmType(name="acme-any", gpus=2), count=1),
     )
     cluster = Cluster(pools=pools, absences=(Absence(node=1, start_s=600.0, end_s=4000.0),))
@@ -70,6 +77,8 @@ def names_of(scenario: Scenario) -> set[str]:
              if (values := getattr(jobs, name)) is not None for value in values}  # fmt: skip
     texts |= {node for text in {*(jobs.recorded_nodes if jobs.recorded_nodes is not None else ())}
               for node in expand(str(text))}  # fmt: skip
+    features = [*(jobs.features if jobs.features is not None else ()), *(p.features for p in scenario.cluster.pools)]
+    texts |= {name for text in features for name in re.split("[&|]", str(text))}
     texts |= {*jobs.meta.values()} - {"as recorded", "UTC"}
     texts |= {pool.vm.name for pool in scenario.cluster.pools} | {scenario.name}
     return {text for text in texts if sum(letter.isalpha() for letter in text) >= 4}
@@ -158,6 +167,17 @@ def test_names_are_replaced_one_for_one_and_empty_ones_stay() -> None:
     assert copy.recorded_status is not None
     assert {text for text in copy.recorded_status if not text.startswith("x")} == {"COMPLETED", "CANCELLED", ""}
     assert np.array_equal(copy.order, original.order)
+
+
+def test_features_of_cluster_and_jobs_agree() -> None:
+    copy = anonymised(log(), KEY).scenario
+    assert copy.workload.features is not None
+    infini = copy.cluster.pools[1].features
+    bigmem = copy.cluster.pools[0].features.split("|")[0]
+    assert copy.cluster.pools[0].features == f"{bigmem}|{infini}"
+    assert {*copy.workload.features} == {f"{infini}&{bigmem}", f"{infini}|"}
+    assert (infini[0], bigmem[0]) == ("t", "t")
+    assert infini != bigmem
 
 
 def test_partitions_of_cluster_and_jobs_agree() -> None:
@@ -255,3 +275,48 @@ def test_no_name_is_in_the_copy(words: list[str], odd: list[str]) -> None:
             assert word.lower() in ours or word.lower() not in text.lower()
     assert {user, group}.isdisjoint(names_of(copy))
     assert not names_of(original) & names_of(copy) - {"anonymised"}
+
+
+def test_settings_of_slurm_and_queues_are_renamed_with_the_jobs() -> None:
+    jobs = log().replace(assumptions=())
+    slurm = SlurmSetup(
+        partitions=(SlurmPartition(name="zeta-long", QOS="prod", MaxTime_s=7200),),
+        qos=(SlurmQos(name="prod", Preempt=("dev",)), SlurmQos(name="dev")),
+        associations=(
+            SlurmAssociation(account="vision"),
+            SlurmAssociation(account="vision", user="=bob", partition="zeta-long", QOS=("prod",)),
+        ),
+        reservations=(
+            SlurmReservation(name="secret course", nodes="fatnode09", start_s=0, end_s=9, users=("chloé",)),
+            SlurmReservation(name="all", nodes="ALL", start_s=0, end_s=9, accounts=("vision",)),
+        ),
+        node_weights={"fatnode[09-10]": 7},
+        switches={"rack dev": "fatnode[09-10]"},
+    )
+    tree = QueueTree.model_validate({
+        "map": "user", "aliases": {"=b*": "queue of bob", "chloé": "others"}, "unmapped": "others",
+        "tree": {"queue of bob": {"parent": "research", "quota": [{"nominal": 4, "flavor": "pool:acme-fat"}]},
+                 "others": {"local": {"chloé": 2.0}, "order": "usage"}},
+        "cohorts": {"research": {}},
+    })  # fmt: skip
+    given = jobs.replace(slurm=slurm, queues=tree)
+    copy = anonymised(given, KEY)
+    made, new = copy.scenario.slurm, copy.scenario.workload
+    assert made is not None
+    assert copy.scenario.queues is not None
+    text = made.model_dump_json() + copy.scenario.queues.model_dump_json()
+    for name in ("zeta", "prod", "dev", "vision", "bob", "chlo", "secret", "fatnode", "research", "others", "acme"):
+        assert name not in text
+    assert new.user is not None
+    assert given.workload.user is not None
+    bob = new.user[given.workload.user.tolist().index("=bob")]
+    assert (made.associations[1].user, made.associations[1].partition) == (bob, made.partitions[0].name)
+    assert made.reservations[0].nodes in copy.scenario.cluster.pools[0].nodes or made.reservations[0].nodes == "n01"
+    assert made.reservations[1].nodes == "ALL"
+    assert list(made.node_weights.values()) == [7]
+    assert list(made.switches.items()) == [("s001", *made.node_weights)]
+    before = queues_of(tree, given.workload)
+    after = queues_of(copy.scenario.queues, new)
+    numbered = dict(zip(before, after, strict=True))
+    assert len(set(numbered.values())) == len(numbered)
+    assert [numbered[name] for name in before] == after

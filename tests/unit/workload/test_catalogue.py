@@ -123,5 +123,23 @@ def test_document_names_every_key():
 
     text = DOCUMENT.read_text()
     models = (SimulationRules, ScenarioDocument, WorkloadPart, JobClass)
-    keys = {name for model in models for name in model.model_fields} | set(COLUMN)
-    assert {name for name in keys if not re.search(rf"\b{name}\b", text)} == {"utility_2"}
+    keys = {field.alias or name for model in models for name, field in model.model_fields.items()} | set(COLUMN)
+    assert [name for name in keys if f"`{name}`" not in text and not re.search(rf"\b{re.escape(name)}\b", text)] == []
+
+
+def test_samples_are_named_by_sample_and_paths_stay_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(load("sample:campus").workload) == 2000
+    assert load("sample:demo").content_hash == load(catalogue.data_path("demo.toml")).content_hash
+    assert len(read_trace("sample:shared-gpus").workload) == 800
+    assert catalogue.file_of("data/demo.toml") == Path("data/demo.toml")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert catalogue.file_of("~/log.csv") == tmp_path / "log.csv"
+    for sample in ("demo", "quotas", "campus", "shared-gpus", "slurm-sacct"):
+        assert catalogue.file_of(f"sample:{sample}").is_file()
+
+
+@pytest.mark.parametrize("name", ["", "none", "../demo", "samples/campus"])
+def test_a_sample_that_is_not_there_is_refused_with_those_that_are(name):
+    with pytest.raises(InputError, match=rf"^sample:{name}: there is no such sample\. Samples are sample:demo, .*acct"):
+        load(f"sample:{name}")

@@ -195,7 +195,7 @@ def test_changed_table_is_refused(big, tmp_path):
 
 def test_table_that_is_none_is_refused(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(InputError, match="not a readable Parquet"):
+    with pytest.raises(InputError, match="Parquet data are damaged"):
         from_document(document(workload={"table": "t.parquet"}), tmp_path)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dlsched.sim.kernels.elastic.tables import Count, Run
 from dlsched.sim.kernels.finish import log_of, share_entries, sorted_pieces
 from dlsched.sim.log import RunLog
@@ -23,11 +21,11 @@ def run_log(run: Run) -> RunLog:
         run.waits[: run.counts[Count.WAITS]],
         run.decisions[: run.counts[Count.DECISIONS]],
         run.jobs,
-        piece_workers=pieces["num_shares"].copy(),
-        piece_rate=pieces["rate"].copy(),
+        piece_workers=pieces["workers"],
+        piece_rate=pieces["rate"],
         share_first=share_first,
         share_node=run.shares[entries],
-        share_workers=np.ones(len(entries), dtype=np.int64),
+        share_workers=run.share_workers[entries],
         start_s=min(float(run.jobs["submit_s"][0]), end_s),
         end_s=end_s,
         stalled=stalled,

@@ -6,22 +6,23 @@ import numpy as np
 from numba import njit
 
 from dlsched.domain.plan import WaitReason
+from dlsched.policies.elastic_queueing.kernels.compiled import OPTIONS, compiled
 from dlsched.policies.elastic_queueing.kernels.tables import QUEUES
 from dlsched.sim.kernels.elastic.tables import Count, Run
 from dlsched.sim.kernels.tables import NOT_SAID
 from dlsched.sim.log import JobStatus, PieceEnd
 
-compiled = njit(nogil=True)
+inlined = njit(inline="always", **OPTIONS)
 
 ENDED, PIECES, SHARES, WAITS = int(Count.ENDED), int(Count.PIECES), int(Count.SHARES), int(Count.WAITS)
 _NO_ROOM, _HELD_BACK = int(WaitReason.NO_ROOM), int(WaitReason.HELD_BACK)
 _STOPPED, _BEHIND = int(WaitReason.PREEMPTED), int(WaitReason.BEHIND)
 _COMPLETED, _FAILED = int(JobStatus.COMPLETED), int(JobStatus.FAILED)
 _PIECE_COMPLETED, _PIECE_FAILED = int(PieceEnd.COMPLETED), int(PieceEnd.FAILED)
-_PREEMPTED, _RESIZED, _MOVED = int(PieceEnd.PREEMPTED), int(PieceEnd.RESIZED), int(PieceEnd.MOVED)
+PREEMPTED, RESIZED, MOVED = int(PieceEnd.PREEMPTED), int(PieceEnd.RESIZED), int(PieceEnd.MOVED)
 
 
-@compiled
+@inlined
 def believed_left(run: Run, row: int, now: float) -> float:
     """Return the believed work left, at least 0."""
     job = run.jobs[row]
@@ -34,8 +35,8 @@ def believed_left(run: Run, row: int, now: float) -> float:
 def give_back(run: Run, row: int, first: int) -> None:
     """Free the nodes of a row from its entry ``first`` on."""
     job = run.jobs[row]
-    for share in range(job.first_share + first, job.first_share + job.held):
-        run.free[run.shares[share]] = 1
+    for share in range(job.first_share + first, job.first_share + job.num_shares):
+        run.free[run.shares[share]] += run.share_workers[share]
 
 
 @compiled
@@ -49,28 +50,43 @@ def close_piece(run: Run, row: int, at: float, end: int) -> None:
     if at > job.start_s:
         piece = run.pieces[run.counts[PIECES]]
         piece.row, piece.start_s, piece.end_s, piece.end = row, job.start_s, at, end
-        piece.first_share, piece.num_shares, piece.rate = job.first_share, job.held, job.rate
+        piece.first_share, piece.num_shares, piece.rate = job.first_share, job.num_shares, job.rate
+        piece.workers = job.held
         if joined and job.twice:
             run.pieces[last].end = _change_between(run, last, run.counts[PIECES])
         job.twice = 0
         job.piece = run.counts[PIECES]
         run.counts[PIECES] += 1
-    elif joined and (run.pieces[last].end == _RESIZED or run.pieces[last].end == _MOVED):
+    elif joined and (run.pieces[last].end == RESIZED or run.pieces[last].end == MOVED):
         run.pieces[last].end = end
         job.twice = 1
     job.done += job.rate * (at - job.start_s)
-    job.rate, job.held, job.finish_s = 0.0, 0, np.inf
+    job.rate, job.held, job.num_shares, job.finish_s = 0.0, 0, 0, np.inf
 
 
 @compiled
 def _change_between(run: Run, before: int, after: int) -> int:
     one, other = run.pieces[before], run.pieces[after]
-    if one.num_shares != other.num_shares:
-        return _RESIZED
-    for k in range(one.num_shares):
-        if run.shares[one.first_share + k] != run.shares[other.first_share + k]:
-            return _MOVED
-    return _PREEMPTED
+    if one.workers != other.workers:
+        return RESIZED
+    same = same_shares(run, one.first_share, one.num_shares, other.first_share, other.num_shares)
+    return PREEMPTED if same else MOVED
+
+
+@compiled
+def same_shares(run: Run, first: int, count: int, other_first: int, other_count: int) -> bool:
+    """Whether these shares are those, in any order."""
+    if count != other_count:
+        return False
+    for share in range(first, first + count):
+        found = False
+        for other in range(other_first, other_first + count):
+            if run.shares[other] == run.shares[share] and run.share_workers[other] == run.share_workers[share]:
+                found = True
+                break
+        if not found:
+            return False
+    return True
 
 
 @compiled
@@ -93,7 +109,7 @@ def change(run: Run, row: int, width: int, next_free: int, now: float) -> int:
     job = run.jobs[row]
     own, kept = job.first_share, min(job.held, width)
     if job.held > 0:
-        close_piece(run, row, now, _RESIZED if width > 0 else _PREEMPTED)
+        close_piece(run, row, now, RESIZED if width > 0 else PREEMPTED)
     if width == 0:
         job.reason = NOT_SAID
         return next_free
@@ -108,13 +124,21 @@ def change(run: Run, row: int, width: int, next_free: int, now: float) -> int:
             run.shares[share] = next_free
             run.free[next_free] = 0
             more -= 1
+        run.share_workers[share] = 1
     run.counts[SHARES] += width
-    job.first_share, job.held = first, width
+    go_on(run, row, width, first, width, now)
+    return next_free
+
+
+@compiled
+def go_on(run: Run, row: int, width: int, first_share: int, num_shares: int, now: float) -> None:
+    """A row that holds nothing runs on these shares from now on."""
+    job = run.jobs[row]
+    job.held, job.first_share, job.num_shares = width, first_share, num_shares
     job.start_s, job.rate = now, run.rates[job.curve, width]
     job.finish_s = now + max(0.0, job.work - job.done) / job.rate
     if job.fixed == 0:
         job.fixed = width
-    return next_free
 
 
 @compiled
@@ -130,10 +154,14 @@ def explain(run: Run, active: int, now: float) -> None:
         code = _BEHIND
     for k in range(active):
         if run.answer.given[k] == 0:
-            job = run.jobs[run.active[k]]
-            reason = _STOPPED if job.fixed > 0 else code
-            if job.reason != reason:
-                job.reason = reason
-                wait = run.waits[run.counts[WAITS]]
-                wait.row, wait.from_s, wait.reason = run.active[k], now, reason
-                run.counts[WAITS] += 1
+            say(run, run.active[k], _STOPPED if run.jobs[run.active[k]].fixed > 0 else code, now)
+
+
+@compiled
+def say(run: Run, row: int, reason: int, now: float) -> None:
+    """Log why a row waits, if that is news."""
+    if run.jobs[row].reason != reason:
+        run.jobs[row].reason = reason
+        wait = run.waits[run.counts[WAITS]]
+        wait.row, wait.from_s, wait.reason = row, now, reason
+        run.counts[WAITS] += 1

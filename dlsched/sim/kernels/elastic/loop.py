@@ -17,9 +17,11 @@ from dlsched.domain.fingerprint import fingerprint
 from dlsched.domain.policy import EventKind
 from dlsched.policies.elastic_queueing import kernels as decisions
 from dlsched.policies.elastic_queueing.kernels.allot import allot, tuple_types
+from dlsched.policies.elastic_queueing.kernels.compiled import OPTIONS, compiled
 from dlsched.policies.elastic_queueing.kernels.tables import QUEUES, Answer, Jobs, Queues
 from dlsched.sim import log
-from dlsched.sim.kernels import instants, tables
+from dlsched.sim.kernels import instants, placing, tables
+from dlsched.sim.kernels.elastic.anywhere import ACTIVE, hand_out_anywhere
 from dlsched.sim.kernels.elastic.log_writer import (
     ENDED,
     PIECES,
@@ -31,12 +33,11 @@ from dlsched.sim.kernels.elastic.log_writer import (
     explain,
     give_back,
 )
-from dlsched.sim.kernels.elastic.tables import JOB, PIECE, Count, Run
+from dlsched.sim.kernels.elastic.tables import JOB, PIECE, Count, Run, Spots
 from dlsched.sim.kernels.instants import instant_s
 from dlsched.sim.kernels.tables import Outcome
 
-compiled = njit(nogil=True)
-SUBMITTED, ACTIVE, DECISIONS = int(Count.SUBMITTED), int(Count.ACTIVE), int(Count.DECISIONS)
+SUBMITTED, DECISIONS, CAPACITY = int(Count.SUBMITTED), int(Count.DECISIONS), int(Count.CAPACITY)
 _COMPLETION, _ARRIVAL = int(EventKind.COMPLETION), int(EventKind.ARRIVAL)
 _MORE, _DONE, _FULL = int(Outcome.MORE), int(Outcome.DONE), int(Outcome.FULL)
 
@@ -77,19 +78,24 @@ def _step(run: Run, first: float) -> None:
     decision.time_s, decision.cause = now, cause
     run.counts[DECISIONS] += 1
     if kept > 0:
-        _decide(run, now)
-        _hand_out(run, now)
-        explain(run, kept, now)
+        served = _decide(run, now)
+        if run.spots.placement >= 0:
+            hand_out_anywhere(run, served, now)
+        else:
+            _hand_out(run, now)
+            explain(run, kept, now)
 
 
 @compiled
-def _decide(run: Run, now: float) -> None:
-    """Fill in what each active row gets."""
+def _decide(run: Run, now: float) -> int:
+    """Fill in what each active row gets; return how many were served."""
     count, ask, answer = run.counts[ACTIVE], run.ask, run.answer
     for k in range(count):
         job = run.jobs[run.active[k]]
         ask.curve[k], ask.fixed[k], ask.held[k] = job.curve, job.fixed, job.held
         ask.remaining[k], ask.work[k] = believed_left(run, run.active[k], now), job.believed
+        ask.most[k] = run.most[job.curve]
+        answer.key[k] = 0.0
         run.queues.chunk[k] = job.chunk
     jobs = Jobs(
         ask.curve[:count],
@@ -104,10 +110,11 @@ def _decide(run: Run, now: float) -> None:
     room = Answer(
         answer.given[:count], answer.order[:count], answer.size[:count], answer.key[:count], answer.heap[:count]
     )
-    allot(run.rule, run.curves, jobs, queues, float(len(run.free)), room)
+    served = allot(run.rule, run.curves, jobs, queues, float(run.counts[CAPACITY]), room)
     if run.rule.kind == QUEUES:
         for k in range(count):
             run.jobs[run.active[k]].chunk = run.queues.chunk[k]
+    return served
 
 
 @compiled
@@ -125,24 +132,25 @@ def _hand_out(run: Run, now: float) -> None:
 @compiled
 def _has_room(run: Run) -> bool:
     """Whether the log surely holds what the next instant can bring."""
-    num_jobs, num_nodes = len(run.jobs), len(run.free)
+    num_jobs, most_held = len(run.jobs), 2 * run.counts[CAPACITY]  # jobs and shares that a decision may change
     return (
         run.counts[DECISIONS] < len(run.decisions)
-        and run.counts[PIECES] + 2 * num_nodes <= len(run.pieces)
-        and run.counts[SHARES] + num_nodes <= len(run.shares)
+        and run.counts[PIECES] + most_held <= len(run.pieces)
+        and run.counts[SHARES] + most_held <= len(run.shares)
         and run.counts[WAITS] + num_jobs <= len(run.waits)
     )
 
 
 def _sources() -> list[Path]:
     """Return the source files of the loop and of the decisions in it, and of the codes it writes."""
-    modules = [Path(str(module.__file__)) for module in (log, plan, policy, instants, tables)]
+    modules = [Path(str(module.__file__)) for module in (log, plan, policy, instants, placing, tables)]
     return [*Path(__file__).parent.glob("*.py"), *Path(str(decisions.__file__)).parent.glob("*.py"), *modules]
 
 
 def _run_type() -> Any:
     rule, curves, ask, queues, _, answer = tuple_types()
     ints, floats = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
+    of_spots = {"placement": types.int64, "failed": types.Array(types.int64, 2, "C")}
     known = {
         "jobs": from_dtype(JOB)[::1],
         "rates": types.Array(types.float64, 2, "C"),
@@ -151,6 +159,7 @@ def _run_type() -> Any:
         "answer": answer,
         "rule": rule,
         "curves": curves,
+        "spots": types.NamedTuple([of_spots.get(name, ints) for name in Spots._fields], Spots),
         "pieces": from_dtype(PIECE)[::1],
         "decisions": from_dtype(tables.DECISION)[::1],
         "waits": from_dtype(tables.WAIT)[::1],
@@ -160,7 +169,7 @@ def _run_type() -> Any:
 
 
 def _compile(fingerprint: int) -> Callable[[Run, int], int]:
-    @njit(types.int64(_run_type(), types.int64), cache=True, nogil=True)
+    @njit(types.int64(_run_type(), types.int64), cache=True, **OPTIONS)
     def advance(run: Run, max_instants: int) -> int:
         if fingerprint < 0:
             return _DONE

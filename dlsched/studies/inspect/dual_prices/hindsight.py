@@ -8,6 +8,7 @@ import numpy as np
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.placement.eligibility import features_matter
 from dlsched.policies.primal_dual.offline import MOST_CELLS, MOST_SLOTS, solve
 from dlsched.policies.primal_dual.policy import Judged
 from dlsched.policies.primal_dual.problem import Instance, Schedule, utility_of
@@ -27,7 +28,7 @@ def why_not(scenario: Scenario, horizon: int) -> str:
     if scenario.cluster.absences or any(getattr(options, name) for name in UNCERTAIN):
         return "Nodes that go away, restarts, estimates that are off and jobs that fail have no place in that program."
     machine_kinds = {(pool.partition, pool.vm.gpu_type, pool.vm.speed) for pool in scenario.cluster.pools}
-    if len(machine_kinds) > 1:
+    if len(machine_kinds) > 1 or features_matter(scenario.workload, scenario.cluster):
         return "Machines of several kinds have no place in that program."
     jobs = scenario.workload
     if not len(jobs):

@@ -13,15 +13,19 @@ import numpy as np
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import first_of
+from dlsched.domain.units import DAY_S
 from dlsched.domain.workload import Floats, Texts
 from dlsched.workload.import_report import Bools, Ledger
-from dlsched.workload.readers.canonical import Draft, optional, required
+from dlsched.workload.readers.canonical import Draft, iso_time, optional, required
 from dlsched.workload.readers.convert import from_python, split_gpus, timestamps
 from dlsched.workload.readers.formats import NotJobs, Signs, TraceFormat
 from dlsched.workload.readers.kubernetes.objects import Object, is_host, looks_like_objects, objects, part, parts, word
 from dlsched.workload.readers.kubernetes.quantities import amount, is_gpu
+from dlsched.workload.readers.kubernetes.queue_objects import QueueObjects, collect
+from dlsched.workload.readers.nodes.kubernetes import read_objects
 from dlsched.workload.readers.options import ReadOptions
-from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.source import TraceText, open_trace
+from dlsched.workload.readers.waiting import HELD, KEPT_RULE, PENDING, status_of, waiting_of
 
 GROUP = "kueue.x-k8s.io/"
 EXPORT = "kubectl get workloads.kueue.x-k8s.io -A -o json"
@@ -73,6 +77,8 @@ class _Workload:
     ready: str
     finished: str
     reason: str
+    waits_for: str
+    """Why it has no quota."""
     seen: str
     """Latest time of the object."""
     demand: _Demand
@@ -83,8 +89,7 @@ class _List:
     """What a file holds: Workloads, queue objects that explain them, and the kinds of everything."""
 
     workloads: list[_Workload] = field(default_factory=list)
-    queues: dict[str, str] = field(default_factory=dict)
-    priorities: dict[str, float] = field(default_factory=dict)
+    told: QueueObjects = field(default_factory=QueueObjects)
     kinds: Counter[str] = field(default_factory=Counter)
 
 
@@ -101,13 +106,14 @@ def read_kueue(text: TraceText, options: ReadOptions) -> Draft:
     InputError
         NotJobs, with the kinds of its objects, where the file holds no Workload.
     """
-    found = _collect(text)
+    found = _collect(text, options)
     if not found.workloads:
         raise _no_workloads(text.name, found.kinds)
     rows = found.workloads
     ids = np.array([f"{w.namespace}/{w.name}" for w in rows], dtype=object)
     lines = np.array([w.line for w in rows], dtype=np.int64)
     ledger = Ledger(len(rows), lambda chosen: lines[chosen], ids)
+    queues = found.told.tree()
     others = {kind: count for kind, count in found.kinds.items() if kind != f"{GROUP}Workload"}
     if others:
         ledger.notes.append(f"Other objects: {_counted(others)}")
@@ -117,25 +123,31 @@ def read_kueue(text: TraceText, options: ReadOptions) -> Draft:
     )
     submit_s = required(ledger, created, "creationTimestamp")
     start_s, end_s = optional(ledger, started, "time of Admitted"), optional(ledger, finished, "time of Finished")
-    status = _book(ledger, rows, start_s, end_s, options)
+    queue = [w.queue or found.told.queue_of.get(f"{w.namespace}/{w.local_queue}", w.local_queue) for w in rows]
+    status = _book(ledger, rows, start_s, end_s, found.told.lost(queue), options)
     if not ledger.alive.any():
         raise _none_ran(text.name, ledger)
     taken_s = np.nanmax(np.append(seen.values, -math.inf))
     until_s = np.where(status == "running", taken_s, end_s)
     began_s = np.where(ready.values <= until_s, np.fmax(start_s, ready.values), start_s)
     run_s = until_s - began_s + np.array([w.past_s for w in rows])
-    evicted = np.array([w.evicted for w in rows], dtype=bool)
+    limit_s = np.array([w.limit_s for w in rows])
+    if (waits := ledger.alive & (waiting_of(status, PENDING) | waiting_of(status, HELD))).any():
+        longest_s = np.nanmax(np.append(run_s, -math.inf))
+        run_s = np.where(waits, np.where(np.isnan(limit_s), longest_s if longest_s > 0 else DAY_S, limit_s), run_s)
+    evicted = np.array([w.evicted for w in rows], dtype=bool) & ~waits
+    if options.pending == "keep":  # the queue of now needs since when a job holds its quota, not its first start
+        evicted &= status != "running"
     rule = "Its first start is not in the list: recorded start left empty; lost work counts as run time"
     ledger.flag(evicted, "evicted before its last start", rule)
     workers, per_worker, floats = _demand_columns(ledger, [w.demand for w in rows])
-    priority = np.array([w.priority if not math.isnan(w.priority) else found.priorities.get(w.job_class, math.nan)
+    priority = np.array([w.priority if not math.isnan(w.priority) else found.told.priorities.get(w.job_class, math.nan)
                          for w in rows])  # fmt: skip
     return Draft(
         ledger, submit_s, run_s, workers, per_worker,
         texts={
             "job_id": from_python(ids), "user": from_python([w.namespace for w in rows]),
-            "group": from_python([w.queue or found.queues.get(f"{w.namespace}/{w.local_queue}", w.local_queue)
-                                  for w in rows]),
+            "group": from_python(queue),
             "job_class": from_python([w.job_class for w in rows]),
             "gpu_types": from_python([w.demand.flavors for w in rows]),
             "recorded_nodes": from_python([w.demand.nodes for w in rows]),
@@ -143,10 +155,12 @@ def read_kueue(text: TraceText, options: ReadOptions) -> Draft:
         },
         floats=floats | {
             "recorded_start_s": np.where(evicted, np.nan, start_s), "recorded_end_s": end_s, "priority": priority,
-            "limit_s": np.array([w.limit_s for w in rows]),
+            "limit_s": limit_s,
         },
         absolute=True,
-        meta={"time_zone": "UTC"},
+        meta={"time_zone": "UTC"} | ({"snapshot": iso_time(taken_s) + "Z"} if waits.any() else {}),
+        cluster=read_objects(text, found.told.flavors) if "/Node" in found.kinds else None,
+        queues=queues,
         assumptions=[
             "The list holds what was not deleted: finished Workloads go with their jobs, so old and short ones may be "
             "missing",
@@ -160,13 +174,14 @@ def read_kueue(text: TraceText, options: ReadOptions) -> Draft:
 
 
 def _book(
-    ledger: Ledger, rows: list[_Workload], start_s: Floats, end_s: Floats, options: ReadOptions
+    ledger: Ledger, rows: list[_Workload], start_s: Floats, end_s: Floats, lost: list[str], options: ReadOptions
 ) -> Texts:  # fmt: skip
-    """Drop what is no job or never ran; return the outcome of each Workload."""
+    """Drop what is no job or never ran; return the outcome of each Workload. ``lost``: queues that are not defined."""
     names = {f"{w.namespace}/{w.name}" for w in rows}
     queued = np.array([bool(w.local_queue or w.queue) for w in rows], dtype=bool)
     ran, done = ~np.isnan(start_s), ~np.isnan(end_s)
-    status = np.where(done, [STATUS.get(w.reason, "cancelled") for w in rows], np.where(ran, "running", "waiting"))
+    outcomes = np.array([STATUS.get(w.reason, "cancelled") for w in rows], dtype=object)
+    status = np.where(done, outcomes, np.where(ran, "running", "waiting").astype(object))
     status[done & ~ran] = "cancelled"
 
     def drop(mask: Any, reason: str, rule: str) -> None:
@@ -181,8 +196,15 @@ def _book(
     drop([not w.active for w in rows] & ~done, "deactivated (active = false)", "Dropped: cancelled, no run time")
     again = np.array([w.evicted for w in rows], dtype=bool)
     waiting = ~ran & ~done
-    drop(waiting & again, "waiting again after an eviction", "Dropped: its starts are not in the list")
-    drop(waiting, "waiting for quota or an admission check", "Dropped: it has not run yet")
+    what = "waiting for quota or an admission check"
+    if options.pending == "keep":
+        ledger.flag(waiting, what, KEPT_RULE)
+        why = [f"ClusterQueue {name} not found" if name else w.waits_for for w, name in zip(rows, lost, strict=True)]
+        told = [status_of(text, held=bool(name)) for text, name in zip(why, lost, strict=True)]
+        status[waiting] = np.array(told, dtype=object)[waiting]
+    else:
+        drop(waiting & again, "waiting again after an eviction", "Dropped: its starts are not in the list")
+        drop(waiting, what, "Dropped: it has not run yet")
     if options.cancelled == "drop":
         drop(status == "cancelled", "job was cancelled", "Dropped as asked: cancelled = drop")
     if options.censored == "drop":
@@ -222,22 +244,19 @@ def _demand_columns(ledger: Ledger, demands: list[_Demand]) -> tuple[Floats, Flo
 # ---- collecting ------------------------------------------------------------------------------------
 
 
-def _collect(text: TraceText) -> _List:
-    found = _List()
+def _collect(text: TraceText, options: ReadOptions) -> _List:
+    found = _List(told=collect(open_trace(one, "queues") for one in options.queues))
     for line, item in objects(text):
         kind = f"{word(item, 'apiVersion').rpartition('/')[0]}/{word(item, 'kind')}"
         if len(found.kinds) < MOST_KINDS or kind in found.kinds:
             found.kinds[kind] += 1
-        meta, name = part(item, "metadata"), word(part(item, "metadata"), "name")
         if kind == f"{GROUP}Workload":
             if len(found.workloads) >= MOST_WORKLOADS:
                 why = f"it has more than {MOST_WORKLOADS:,} Workloads"
                 raise InputError(f"file {text.name}", why, "Export fewer namespaces at a time")
             found.workloads.append(_workload(line, item))
-        elif kind == f"{GROUP}LocalQueue":
-            found.queues[f"{word(meta, 'namespace')}/{name}"] = word(part(item, "spec"), "clusterQueue")
-        elif kind.endswith("PriorityClass"):
-            found.priorities[name] = amount(word(item, "value"))
+        else:
+            found.told.take(item)
     return found
 
 
@@ -274,6 +293,7 @@ def _workload(line: int, item: Object) -> _Workload:
         ready=when("PodsReady"),
         finished=when("Finished"),
         reason=word(conditions.get("Finished", {}), "reason"),
+        waits_for=word(conditions.get("QuotaReserved", {}), "reason"),
         seen=max([word(meta, "creationTimestamp"), *times]),
         demand=_demand(sets, status),
     )
@@ -412,6 +432,6 @@ KUEUE = TraceFormat(
     "Kueue Workloads",
     lambda head: Signs(2, 2) if looks_like_objects(head) else None,
     read_kueue,
-    choices=("cancelled", "censored"),
+    choices=("cancelled", "censored", "pending"),
     source="kueue.sigs.k8s.io, API reference kueue.x-k8s.io/v1beta2: Workload",
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.cluster_from_log.found import ClusterFound, Node
 from dlsched.workload.readers.kubernetes.objects import Object, is_host, objects, part, parts, word
 from dlsched.workload.readers.kubernetes.quantities import amount, is_gpu
-from dlsched.workload.readers.kubernetes.quotas import cluster_of_flavors
+from dlsched.workload.readers.kubernetes.queue_objects import QueueObjects
+from dlsched.workload.readers.kubernetes.quotas import cluster_of_quotas
 from dlsched.workload.readers.nodes.told import found
 from dlsched.workload.readers.source import TraceText
 
@@ -18,23 +20,14 @@ TYPE_LABELS = (
     "eks.amazonaws.com/instance-gpu-name", "accelerator",
 )  # fmt: skip
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-QUOTA_ORIGIN = {
-    "nodes": "nominal GPU quota, put on nodes of 8 GPUs",
-    "GPUs": "sum over ClusterQueues and Cohorts",
-    "GPU types": "names of the flavors",
-}
-QUOTA_NOTES = (
-    "Quota is not nodes: give kubectl get nodes,resourceflavors -o json, or enter how many nodes there are, and their "
-    "GPUs, cores and memory",
-)
 
 
-def read_objects(text: TraceText) -> ClusterFound | None:
+def read_objects(text: TraceText, flavors: Mapping[str, Object] | None = None) -> ClusterFound | None:
     """Return the cluster of Kubernetes objects: nodes where there are some, else GPU quotas; None without both.
 
     Cores, memory and GPUs are what pods may use (allocatable), else the capacity. The GPU type is the name of the
     ResourceFlavor whose labels the node has, else the product that a label names. Nodes of the control plane, which
-    jobs do not use, are left out.
+    jobs do not use, are left out. ``flavors``: ResourceFlavors known from elsewhere, name -> labels of their nodes.
 
     Raises
     ------
@@ -42,12 +35,11 @@ def read_objects(text: TraceText) -> ClusterFound | None:
         A node that cannot be, or a damaged file.
     """
     nodes, labels_of, down, control = dict[str, Node](), dict[str, Object](), list[str](), 0
-    flavors: list[tuple[str, Object]] = []
+    queues = QueueObjects(flavors=dict(flavors or {}))
     for line, item in objects(text):
         kind, name, spec = word(item, "kind"), word(part(item, "metadata"), "name"), part(item, "spec")
-        if kind == "ResourceFlavor":
-            flavors.append((name, part(spec, "nodeLabels")))
         if kind != "Node":
+            queues.take(item)
             continue
         if any(word(taint, "key") in CONTROL_PLANE for taint in parts(spec, "taints")):
             control += 1
@@ -62,7 +54,7 @@ def read_objects(text: TraceText) -> ClusterFound | None:
     for name, node in nodes.items():
         if node.gpus:
             labels = labels_of[name]
-            own = _flavor(labels, flavors)
+            own = _flavor(labels, queues.flavors)
             by_flavor |= bool(own)
             product = next((word(labels, label) for label in TYPE_LABELS if word(labels, label)), "")
             nodes[name] = node._replace(gpu_type=(own or product)[:60])
@@ -73,8 +65,8 @@ def read_objects(text: TraceText) -> ClusterFound | None:
         if not by_flavor and any(node.gpu_type for node in nodes.values()):
             notes.append("Give kubectl get nodes,resourceflavors -o json: jobs name their GPU type by its flavor")
         return found("kubectl get nodes", nodes, origin, notes, down=down)
-    quotas = cluster_of_flavors(text)
-    return None if quotas is None else ClusterFound(quotas, "GPU quotas of Kueue", QUOTA_ORIGIN, QUOTA_NOTES)
+    quotas = queues.tree()
+    return None if quotas is None else cluster_of_quotas(quotas.tree)
 
 
 def _node(name: str, status: Object) -> Node:
@@ -85,9 +77,9 @@ def _node(name: str, status: Object) -> Node:
     return Node(name, amounts.get("cpu"), None if memory is None else memory / GIB, int(min(gpus, 1e6)))
 
 
-def _flavor(labels: Object, flavors: list[tuple[str, Object]]) -> str:
+def _flavor(labels: Object, flavors: Mapping[str, Object]) -> str:
     """Return the flavor with the most labels, all of which the node has; nothing if none has any."""
-    fitting = [(len(wanted), name) for name, wanted in flavors if wanted and wanted.items() <= labels.items()]
+    fitting = [(len(wanted), name) for name, wanted in flavors.items() if wanted and wanted.items() <= labels.items()]
     return max(fitting, default=(0, ""), key=lambda one: one[0])[1]
 
 

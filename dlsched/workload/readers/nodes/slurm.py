@@ -8,7 +8,7 @@ from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.cluster_from_log.found import ClusterFound, Node, joined
-from dlsched.workload.readers.nodes.told import Names, found
+from dlsched.workload.readers.nodes.told import Names, check_count, found
 from dlsched.workload.readers.slurm.tres import Tres, parse_gres, parse_tres
 from dlsched.workload.readers.source import TraceText, json_object
 
@@ -21,6 +21,7 @@ SINFO_COLUMNS = {
 }  # fmt: skip
 _RECORD = re.compile(r"^[ \t]*NodeName=(\S+)", re.MULTILINE)
 _FIELD = re.compile(r"(?:^|\s)(\w+)=(\S*)")
+_FEATURE = re.compile(r"[\w.:=+@/-]{1,120}")
 _DIGITS = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 
 
@@ -42,12 +43,15 @@ def read_scontrol(text: TraceText) -> ClusterFound:
         nodes[name] = Node(
             name, cores or None, gib_of(mib), int(configured.gpus or gres.gpus),
             gres.gpu_types or configured.gpu_types, joined(field.get("Partitions", "").split(",")),
+            features_entry(field.get("ActiveFeatures") or field.get("AvailableFeatures", "")),
         )  # fmt: skip
         if is_down(field.get("State", "")):
             down.append(name)
     origin = {"cores": "CPUEfctv or CPUTot", "memory": "RealMemory", "GPUs": "CfgTRES or Gres"}
     if any(node.partitions for node in nodes.values()):
         origin["partitions"] = "Partitions"
+    if any(node.features for node in nodes.values()):
+        origin["features"] = "ActiveFeatures"
     return found("scontrol show nodes", nodes, origin, down=down, needs_partition=True)
 
 
@@ -61,7 +65,12 @@ def read_scontrol_json(text: TraceText) -> ClusterFound:
         gres = _gres(item.get("gres") if isinstance(item.get("gres"), str) else "", text.name)
         partitions = [one for one in _list(item.get("partitions")) if isinstance(one, str)]
         cores, mib = _number(item.get("effective_cpus")) or _number(item.get("cpus")), _number(item.get("real_memory"))
-        nodes[name] = Node(name, cores or None, gib_of(mib), int(gres.gpus), gres.gpu_types, joined(partitions))
+        listed_features = item.get("active_features") or item.get("features")
+        features = listed_features if isinstance(listed_features, str) else ",".join(map(str, _list(listed_features)))
+        nodes[name] = Node(
+            name, cores or None, gib_of(mib), int(gres.gpus), gres.gpu_types, joined(partitions),
+            features_entry(features),
+        )  # fmt: skip
         state = item.get("state")
         if is_down("+".join(map(str, state)) if isinstance(state, list) else str(state)):
             down.append(name)
@@ -86,11 +95,14 @@ def read_sinfo(text: TraceText) -> ClusterFound:
     for line in lines[has_header:]:
         row = dict(zip(columns, _cells(line), strict=False))
         gres, cores, mib = _gres(row.get("gres", ""), text.name), amount(row.get("cpus")), amount(row.get("memory"))
-        for name in names(row.get("node", "")):
+        features, members = features_entry(row.get("features", "")), names(row.get("node", ""))
+        told = Node("", cores or None, gib_of(mib), int(gres.gpus), gres.gpu_types, features=features)
+        nodes |= {name: told._replace(name=name) for name in members}
+        check_count(len(nodes), "sinfo")
+        for name in members:
             partitions.setdefault(name, []).append(row.get("partition", "").removesuffix("*"))
-            nodes[name] = Node(name, cores or None, gib_of(mib), int(gres.gpus), gres.gpu_types)
-            if is_down(row.get("state", "")):
-                down[name] = None
+        if is_down(row.get("state", "")):
+            down |= dict.fromkeys(members)
     nodes = {name: node._replace(partitions=joined(partitions[name])) for name, node in nodes.items()}
     origin = {"cores": "CPUS", "memory": "MEMORY", "GPUs": "GRES", "partitions": "PARTITION"}
     return found("sinfo", nodes, origin, down=list(down))
@@ -99,6 +111,12 @@ def read_sinfo(text: TraceText) -> ClusterFound:
 def is_down(state: str) -> bool:
     """Whether a state says that a node cannot be used now: "IDLE+DRAIN", "down*", "drained"."""
     return bool(DOWN & {word.rstrip("*~#!%$@^-") for word in state.lower().split("+")})
+
+
+def features_entry(listed: str) -> str:
+    """Return the features of a node, "a,b" or "(null)", as the entry of a cluster, "a|b"."""
+    names = [name.strip() for name in listed.split(",")]
+    return joined(name for name in names if _FEATURE.fullmatch(name))
 
 
 def amount(text: str | None) -> float:

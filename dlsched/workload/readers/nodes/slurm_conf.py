@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.workload import partition_names
 from dlsched.workload.cluster_from_log.found import ClusterFound, Node, joined, named
-from dlsched.workload.readers.nodes.slurm import amount, gib_of, is_down
-from dlsched.workload.readers.nodes.told import Names, found
+from dlsched.workload.readers.nodes.slurm import amount, features_entry, gib_of, is_down
+from dlsched.workload.readers.nodes.told import Names, check_count, found
 from dlsched.workload.readers.slurm.tres import parse_gres
 from dlsched.workload.readers.source import TraceText
 
@@ -29,7 +30,7 @@ def read_slurm_conf(text: TraceText) -> ClusterFound:
         A file that is included, a node list that cannot be read, no nodes.
     """
     defaults: dict[str, Fields] = {"nodename": {}, "partitionname": {}}
-    nodes, features, down, future = dict[str, Node](), dict[str, set[str]](), list[str](), list[str]()
+    nodes, down, future = dict[str, Node](), dict[str, None](), dict[str, None]()
     sets: dict[str, Fields] = {}
     names = Names()
     lists: list[tuple[str, str]] = []  # partition, its nodes
@@ -46,26 +47,28 @@ def read_slurm_conf(text: TraceText) -> ClusterFound:
             lists.append((name, (defaults[kind] | fields).get("nodes", "")))
         else:
             line = defaults[kind] | fields
-            for node in names(name):
-                nodes[node] = _node(node, line)
-                features[node] = set(line.get("feature", line.get("features", "")).split(","))
-                state = line.get("state", "")
-                if state.upper() == "FUTURE":
-                    future.append(node)
-                elif is_down(state):
-                    down.append(node)
-    nodes = {name: node for name, node in nodes.items() if name not in set(future)}
+            told, members = _node(name, line), names(name)
+            nodes |= {node: told._replace(name=node) for node in members}
+            check_count(len(nodes), "slurm.conf")
+            state = line.get("state", "")
+            if state.upper() == "FUTURE":
+                future |= dict.fromkeys(members)
+            elif is_down(state):
+                down |= dict.fromkeys(members)
+    nodes = {name: node for name, node in nodes.items() if name not in future}
     of_node: dict[str, list[str]] = {name: [] for name in nodes}
     for partition, listed in lists:
-        for name in _members(listed, nodes, sets, features, names):
+        for name in _members(listed, nodes, sets, names):
             if name in of_node:
                 of_node[name].append(partition)
     nodes = {name: node._replace(partitions=joined(of_node[name])) for name, node in nodes.items()}
     origin = {"cores": "CPUs or Sockets x CoresPerSocket x ThreadsPerCore", "memory": "RealMemory", "GPUs": "Gres"}
     if lists:
         origin["partitions"] = "PartitionName"
+    if any(node.features for node in nodes.values()):
+        origin["features"] = "Feature"
     notes = [f"Left out, as they do not exist yet (State=FUTURE): {named(future)}"] if future else []
-    return found("slurm.conf", nodes, origin, notes, down=down, needs_partition=True)
+    return found("slurm.conf", nodes, origin, notes, down=list(down), needs_partition=True)
 
 
 def _lines(text: TraceText) -> Iterator[Fields]:
@@ -86,15 +89,14 @@ def _node(name: str, line: Fields) -> Node:
         cores = sockets * (amount(line.get("corespersocket")) or 1) * (amount(line.get("threadspercore")) or 1)
     mib = amount(line.get("realmemory")) - amount(line.get("memspeclimit"))
     gres = parse_gres(line.get("gres", ""))
-    return Node(name, cores, gib_of(mib), int(min(gres.gpus, 1e6)), gres.gpu_types)
+    features = features_entry(line.get("feature") or line.get("features", ""))
+    return Node(name, cores, gib_of(mib), int(min(gres.gpus, 1e6)), gres.gpu_types, features=features)
 
 
-def _members(
-    listed: str, nodes: dict[str, Node], sets: dict[str, Fields], features: dict[str, set[str]], names: Names
-) -> Iterator[str]:
+def _members(listed: str, nodes: dict[str, Node], sets: dict[str, Fields], names: Names) -> Iterator[str]:
     """Yield the nodes that a partition lists: by name, through a set, or ALL."""
     if listed.upper() == "ALL":
-        yield from nodes
+        yield from names.count(nodes)
         return
     for name in names(listed):
         if name not in sets:
@@ -102,5 +104,5 @@ def _members(
             continue
         own = sets[name]
         if feature := own.get("feature"):
-            yield from (node for node in nodes if feature in features[node])
+            yield from (name for name, node in names.count(nodes).items() if feature in partition_names(node.features))
         yield from names(own.get("nodes", ""))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from dlsched.domain.errors import InputError
 from dlsched.workload.cluster_from_log.found import (
@@ -17,6 +18,7 @@ from dlsched.workload.cluster_from_log.found import (
 )
 from dlsched.workload.hostlist import expand
 
+_Names = TypeVar("_Names", bound=Collection[str])
 MOST_NAMES = 2_000_000
 LARGEST = 1e9
 """Of cores and GiB of a node."""
@@ -29,10 +31,22 @@ class Names:
         self._left = MOST_NAMES
 
     def __call__(self, text: str) -> list[str]:
-        """Return the names of a list; InputError as :func:`expand`."""
-        names = expand(text, min(self._left, MOST_NODES))
+        """Return the names of a list; InputError as :func:`expand`, or as :meth:`count`."""
+        return self.count(expand(text, MOST_NODES))
+
+    def count(self, names: _Names) -> _Names:
+        """Return these names; InputError where the lists of the file stand for too many in all."""
         self._left -= len(names)
+        if self._left < 0:
+            why = f"together they stand for more than {MOST_NAMES:,} names"
+            raise InputError("lists of nodes", why, "Leave out partitions that list all nodes again")
         return names
+
+
+def check_count(nodes: int, source: str) -> None:
+    """Raise InputError for more nodes than a described cluster may have."""
+    if nodes > MOST_NODES:
+        raise InputError(source, f"it has {nodes:,} nodes or more; the limit is {MOST_NODES:,}", "Give a part of them")
 
 
 def checked(where: str, node: Node) -> Node:
@@ -71,8 +85,7 @@ def found(
         notes += [f"Left out, as no partition lists them: {named(idle)}"] if idle else []
     if not told:
         raise InputError(source, "it describes no node", "Print it again, for all nodes")
-    if len(told) > MOST_NODES:
-        raise InputError(source, f"it has {len(told):,} nodes; the limit is {MOST_NODES:,}", "Give a part of them")
+    check_count(len(told), source)
     away = [name for name in down if name in told]
     notes += [f"Down or drained now, but kept: {named(away)}"] if away else []
     mixed = [name for name, node in told.items() if "|" in node.gpu_type]

@@ -12,21 +12,24 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.names import first_of
 from dlsched.domain.workload import Floats, Texts
 from dlsched.workload.import_report import Bools, Ledger
-from dlsched.workload.readers.canonical import Draft, optional, required
+from dlsched.workload.readers.canonical import YEAR_S, Draft, iso_time, optional, required
 from dlsched.workload.readers.convert import bools, clock_spans, from_python, numbers, strings, texts
 from dlsched.workload.readers.exports import SACCT_COMMAND
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm import job_numbers, times
+from dlsched.workload.readers.slurm.constraints import features_of
 from dlsched.workload.readers.slurm.demand import demand_of
 from dlsched.workload.readers.slurm.gangs import join_components
-from dlsched.workload.readers.slurm.states import CUT_SHORT, RUNNING, WAITING, state_of
+from dlsched.workload.readers.slurm.states import CANNOT_START, CUT_SHORT, HELD, RUNNING, WAITING, state_of
 from dlsched.workload.readers.slurm.tables import Columns, distinct
+from dlsched.workload.readers.slurm_settings.found import partitions_with_limits
+from dlsched.workload.readers.waiting import KEPT_RULE, status_of
 
 WANTED = (
     "jobid", "jobidraw", "jobname", "user", "account", "group", "partition", "qos", "state", "submit", "eligible",
     "start", "end", "elapsed", "elapsedraw", "nnodes", "allocnodes", "ncpus", "alloccpus", "reqcpus", "reqmem",
     "reqtres", "alloctres", "reqgres", "allocgres", "timelimit", "timelimitraw", "nodelist", "priority", "suspended",
-    "constraints", "cluster",
+    "constraints", "cluster", "reason",
 )  # fmt: skip
 NEEDED = (
     ("jobid", "jobidraw"),
@@ -50,7 +53,8 @@ def columns_of(raw: Mapping[str, Any], rows: int, what: str) -> Columns:
 def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, zone: str) -> Draft:
     """Return the draft of the jobs of sacct.
 
-    A job has started if NodeList names a node and Start is given; never-started jobs are dropped and counted. Started
+    A job has started if NodeList names a node and Start is given; never-started jobs are dropped and counted, unless
+    they are pending and ``options.pending`` keeps those. Started
     jobs with a run time of 0 s run for 1 s. GPUs, cores and memory are those of AllocTRES, else those asked for. A GPU
     type that was asked for is a constraint; one that was merely given is not.
     """
@@ -61,18 +65,28 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
     run_s = times.run_s(ledger, columns["elapsedraw"], columns["elapsed"], start_s, end_s)
     run_s = _run_of_running(ledger, ids, state, run_s, start_s, end_s, options)
     nodes = _node_lists(columns["nodelist"])
-    _drop_never_started(ledger, ids, state, start_s, run_s, nodes)
+    waits: Bools = np.isin(state.astype(str), WAITING) if options.pending == "keep" else np.zeros(len(state), bool)
+    _drop_never_started(ledger, ids, state, start_s, run_s, nodes, waits)
     asked_s = required(ledger, times.instants(columns.first_of("submit", "eligible", "start")), "submit time",
                        columns.first_of("submit", "eligible", "start"))  # fmt: skip
     has_submit = bool({"submit", "eligible"} & columns.have) and not from_steps
     held_s = np.nan_to_num(np.fmax(times.instants(columns["eligible"]).values - asked_s, 0.0))
-    ledger.repair(run_s == 0, "run time is 0 s, but the job started", "Set to 1 s", ids)
+    ledger.repair((run_s == 0) & ~waits, "run time is 0 s, but the job started", "Set to 1 s", ids)
     demand = demand_of(ledger, columns)
     _flag_peculiar(ledger, columns, ids, state, held_s, options)
     limit_s = times.fill_limits(
-        ledger, times.limits_s(columns["timelimitraw"], columns["timelimit"]), columns["partition"]
-    )
+        ledger, times.limits_s(columns["timelimitraw"], columns["timelimit"]), columns["partition"],
+        partitions_with_limits(options),
+    )  # fmt: skip
+    written: dict[str, str] = {}
+    if waits.any():
+        ledger.flag(waits, "job was pending", KEPT_RULE, ids)
+        run_s = np.where(waits, np.where(np.isnan(limit_s), YEAR_S, limit_s.clip(max=YEAR_S)), run_s)
+        start_s, end_s = np.where(waits, np.nan, start_s), np.where(waits, np.nan, end_s)
+        known_s = np.concatenate([asked_s, start_s, end_s])
+        written = {"snapshot": iso_time(float(np.max(known_s, where=np.isfinite(known_s), initial=0.0)))}
     recorded = {"recorded_start_s": start_s, "recorded_end_s": end_s, "held_s": held_s} if has_submit else {}
+    statuses = _statuses(state, waits, columns["reason"])
     draft = Draft(
         ledger,
         asked_s + (held_s if options.arrival == "eligible" else 0.0),
@@ -81,12 +95,14 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
         demand.gpus_per_worker,
         texts={"job_id": ids, "user": columns["user"], "group": columns.first_of("account", "group"),
                "job_class": columns["qos"], "partition": columns["partition"],
-               "gpu_types": from_python(demand.gpu_types), "recorded_status": from_python(state),
+               "gpu_types": from_python(demand.gpu_types),
+               "features": from_python(features_of(ledger, columns["constraints"])),
+               "recorded_status": from_python(statuses),
                "recorded_nodes": from_python(nodes)},
         floats={"cpus_per_worker": demand.cpus / demand.workers, "mem_gib_per_worker": demand.mem_gib / demand.workers,
                 "limit_s": limit_s, "priority": numbers(columns["priority"]).values, **recorded},
         absolute=True,
-        meta={"time_zone": zone},
+        meta={"time_zone": zone, **written},
         assumptions=_assumptions(options, state, columns, from_steps=from_steps),
         gpu_types_used=from_python(demand.gpu_types_used),
         is_window=True,
@@ -145,7 +161,9 @@ def _drop_waiting(ledger: Ledger, ids: Any, state: Texts, options: ReadOptions) 
         tasks = sum(job_numbers.parse_job_number(name).tasks or 0 for name in texts(ids)[array])
         rule = f"Dropped: these rows stand for {tasks:,} array tasks that have not started"
         ledger.drop(array, "pending part of a job array", rule, ids, unreadable=False)
-    ledger.drop(np.isin(state.astype(str), WAITING), "job was pending", "Dropped: it never ran", ids, unreadable=False)
+    if options.pending == "leave-out":
+        waiting = np.isin(state.astype(str), WAITING)
+        ledger.drop(waiting, "job was pending", "Dropped: it never ran", ids, unreadable=False)
     if options.cancelled == "drop":
         rule = "Dropped as asked: cancelled = drop"
         ledger.drop(state == "cancelled", "job was cancelled", rule, ids, unreadable=False)
@@ -174,15 +192,27 @@ def _node_lists(column: Any) -> Texts:
     return np.array(["" if value.lower() in NO_NODES else value for value in values], dtype=object)[which]
 
 
-def _drop_never_started(ledger: Ledger, ids: Any, state: Texts, start_s: Floats, run_s: Floats, nodes: Texts) -> None:
-    """Drop jobs without a node or a start; where the file names no nodes at all, those without a run time."""
+def _statuses(state: Texts, waits: Bools, reason: Any) -> Texts:
+    """Return the states, of jobs that wait with the reason where the file gives one."""
+    if not waits.any():
+        return state
+    words = [word.strip() for word in texts(reason)]
+    held = np.isin([word.lower() for word in words], CANNOT_START) | np.isin(state.astype(str), HELD)
+    told = [status_of(word, held=bool(is_held)) for word, is_held in zip(words, held, strict=True)]
+    return np.where(waits, np.array(told, dtype=object), state)
+
+
+def _drop_never_started(
+    ledger: Ledger, ids: Any, state: Texts, start_s: Floats, run_s: Floats, nodes: Texts, waits: Bools
+) -> None:
+    """Drop jobs without a node or a start that do not wait; where no row names a node, those without a run time."""
     named = nodes != ""
     if (named & ledger.alive).any():
         started, rule = named & ~np.isnan(start_s), "Dropped: no node was assigned, or it has no start"
     else:
         rule = "Dropped: it has no start, or a run time of 0 s (the file names no nodes)"
         started = ~np.isnan(start_s) & ((run_s > 0) | (state == "running"))
-    ledger.drop(~started, "job never started", rule, ids, unreadable=False)
+    ledger.drop(~started & ~waits, "job never started", rule, ids, unreadable=False)
 
 
 # ---- what is said about them -------------------------------------------------------------------------

@@ -76,7 +76,9 @@ def _row(job: Job) -> dict[str, str]:
         "reqtres": _tres(requested),
         "alloctres": _tres(part(job, "tres", "allocated")),
         "nodelist": text(job.get("nodes")),
+        "constraints": text(job.get("constraints")),
         "priority": whole(job.get("priority")),
+        "reason": text(part(job, "state", "reason")),
     }  # fmt: skip
 
 
@@ -107,6 +109,6 @@ SACCT_JSON = TraceFormat(
     "Slurm sacct --json",
     _signs,
     read_sacct_json,
-    choices=("cancelled", "censored", "arrival", "absent_times"),
+    choices=("cancelled", "censored", "pending", "arrival", "absent_times"),
     source="https://slurm.schedmd.com/sacct.html, option --json",
 )

@@ -15,6 +15,7 @@ from dlsched.workload.readers.convert import from_python, numbers, strings
 from dlsched.workload.readers.formats import Head, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm import times
+from dlsched.workload.readers.slurm.constraints import features_of
 from dlsched.workload.readers.slurm.demand import demand_of
 from dlsched.workload.readers.slurm.gangs import join_components
 from dlsched.workload.readers.slurm.job_numbers import task_ranges
@@ -32,12 +33,13 @@ from dlsched.workload.readers.slurm.json_values import (
     when,
     whole,
 )
-from dlsched.workload.readers.slurm.states import HELD, RUNNING, WAITING, state_of
+from dlsched.workload.readers.slurm.states import CANNOT_START, HELD, RUNNING, WAITING, state_of
+from dlsched.workload.readers.slurm_settings.found import partitions_with_limits
 from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.waiting import status_of
 
 KEYS = ("job_state", "submit_time", "eligible_time", "time_limit", "job_id", "partition")
 MOST_TASKS = 100_000
-CANNOT_START = ("dependency", "dependencyneversatisfied", "jobhelduser", "jobheldadmin")
 
 
 def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
@@ -45,7 +47,8 @@ def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
 
     Time 0 of the pending jobs is the time of the snapshot. All jobs are assumed to run for as long as their time limit
     allows, so that a run says when the pending ones start at the latest. Tasks of pending arrays are jobs of their own;
-    jobs that are held or wait for others are dropped and counted.
+    jobs that are held or wait for others are dropped and counted. With ``pending`` = "keep" these stay, and all pending
+    jobs arrive when they were submitted, or when they may start if that is later.
 
     Raises
     ------
@@ -74,8 +77,13 @@ def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
                 unreadable=False)  # fmt: skip
     reasons = [row["reason"].lower() for row in rows]
     held = pending & (np.isin(reasons, CANNOT_START) | np.isin(states, HELD))
-    rule = "Dropped: it cannot start before it is released or the other job has ended"
-    ledger.drop(held, "held, or waits for another job", rule, ids, unreadable=False)
+    keep = options.pending == "keep"
+    what_held = "held, or waits for another job"
+    if keep:
+        ledger.flag(held, what_held, "Kept: it cannot start before it is released or the other job has ended", ids)
+    else:
+        rule = "Dropped: it cannot start before it is released or the other job has ended"
+        ledger.drop(held, what_held, rule, ids, unreadable=False)
     start_s, submit_s, eligible_s = (optional(ledger, times.instants(columns[name]), name, columns[name])
                                      for name in ("start", "submit", "eligible"))  # fmt: skip
     start_s = np.where(running, start_s, np.nan)
@@ -85,18 +93,30 @@ def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
     ledger.not_modelled(limited, "task of an array with a limit of tasks at once (%)", rule, ids)
     now_s = _snapshot_s(beside, start_s, submit_s)
     limit_s = times.fill_limits(
-        ledger, times.limits_s(columns["timelimitraw"], columns["timelimit"]), columns["partition"]
-    )
+        ledger, times.limits_s(columns["timelimitraw"], columns["timelimit"]), columns["partition"],
+        partitions_with_limits(options),
+    )  # fmt: skip
     demand = demand_of(ledger, columns)
+    run_s = np.where(running, np.fmax(limit_s, now_s - start_s), limit_s).clip(max=YEAR_S)
+    arrival_s, arrival_words = np.fmax(eligible_s, now_s), "the time of the queue, not from their submission"
+    if keep:
+        run_s = np.where(np.isnan(run_s), YEAR_S, run_s)
+        arrival_s = np.fmax(eligible_s, np.where(np.isnan(submit_s), now_s, submit_s))
+        arrival_words = "their submission, or from when they may start"
+    statuses = [
+        status_of(row["reason"], held=is_held) if keep and is_pending else str(state)
+        for row, state, is_pending, is_held in zip(rows, states, pending, held, strict=True)
+    ]
     draft = Draft(
         ledger,
-        np.where(running, start_s, np.fmax(eligible_s, now_s)),
-        np.where(running, np.fmax(limit_s, now_s - start_s), limit_s).clip(max=YEAR_S),
+        np.where(running, start_s, arrival_s),
+        run_s,
         demand.workers,
         demand.gpus_per_worker,
         texts={"job_id": ids, "user": columns["user"], "group": columns["account"], "job_class": columns["qos"],
                "partition": columns["partition"], "gpu_types": from_python(demand.gpu_types),
-               "recorded_status": from_python(states), "recorded_nodes": columns["nodelist"]},
+               "features": from_python(features_of(ledger, columns["constraints"])),
+               "recorded_status": from_python(statuses), "recorded_nodes": columns["nodelist"]},
         floats={"cpus_per_worker": demand.cpus / demand.workers, "mem_gib_per_worker": demand.mem_gib / demand.workers,
                 "limit_s": limit_s, "priority": numbers(columns["priority"]).values, "recorded_start_s": start_s},
         absolute=True,
@@ -105,7 +125,7 @@ def read_squeue(source: TraceText, options: ReadOptions) -> Draft:
         assumptions=[
             f"The queue at {iso_time(now_s)} UTC: every job, running or pending, runs until its time limit. Jobs that "
             "end earlier let others start earlier",
-            "Waits of pending jobs count from the time of the queue, not from their submission",
+            f"Waits of pending jobs count from {arrival_words}",
         ],
     )  # fmt: skip
     join_components(draft, ids)
@@ -142,6 +162,7 @@ def _rows(job: Job) -> Iterator[dict[str, str]]:
         "alloctres": text(job.get("tres_alloc_str")),
         "reqgres": text(job.get("tres_per_node")),
         "nodelist": text(job.get("nodes")),
+        "constraints": text(job.get("features")),
         "priority": whole(job.get("priority")),
         "elapsedraw": "",
         "at_once": tasks.partition("%")[2],
@@ -163,5 +184,6 @@ SQUEUE_JSON = TraceFormat(
     "Slurm squeue --json (the queue as it is now)",
     _signs,
     read_squeue,
+    choices=("pending",),
     source="https://slurm.schedmd.com/squeue.html, option --json",
 )

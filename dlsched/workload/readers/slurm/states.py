@@ -17,6 +17,8 @@ CODES = {
 }  # fmt: skip
 UNKNOWN = "unknown"
 HELD = ("requeue_hold", "resv_del_hold", "special_exit")
+CANNOT_START = ("dependency", "dependencyneversatisfied", "jobhelduser", "jobheldadmin")
+"""Reasons, in small letters, of pending jobs that wait for something else than room."""
 WAITING = ("pending", "requeue_fed", *HELD)
 RUNNING = ("running", "suspended", "stopped", "completing", "configuring", "resizing", "signaling", "stage_out")
 """States of a job that holds nodes, unless it has an end."""

@@ -13,7 +13,7 @@ from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.domain.workload import Floats
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.convert import Read, bools, clock_spans, is_missing, numbers, strings, timestamps
-from dlsched.workload.readers.slurm.tables import by_distinct
+from dlsched.workload.readers.slurm.tables import by_distinct, distinct
 
 EPOCH = r"^\d{1,11}$"
 _LIMIT = re.compile(r"(?:(\d{1,9})-(\d{1,9})|(\d{1,9}))((?::\d{1,9}){0,2})")
@@ -48,23 +48,23 @@ def limits_s(raw: Any, text: Any) -> Floats:
     return np.where(np.isnan(minutes), written, minutes)
 
 
-def fill_limits(ledger: Ledger, given_s: Floats, partition: Any) -> Floats:
+def fill_limits(ledger: Ledger, given_s: Floats, partition: Any, known: frozenset[str] = frozenset()) -> Floats:
     """Return limits in which rows without one have the largest given in their partition, else no limit (infinity).
 
-    Nothing is filled where no row of the file gives a limit: NaN stays.
+    Nothing is filled where no row of the file gives a limit: NaN stays. So it does in the ``known`` partitions, whose
+    limits come with the settings of Slurm.
     """
     told = ~np.isnan(given_s)
     if not (told & ledger.alive).any():
         return given_s
-    coded = pc.dictionary_encode(strings(partition))
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    which = np.asarray(coded.indices)
-    largest_s = np.full(len(coded.dictionary), -np.inf)
+    values, which = distinct(partition)
+    largest_s = np.full(len(values), -np.inf)
     np.maximum.at(largest_s, which[told], given_s[told])
     rule = "Set to the largest limit in the partition, else to 365 days"
-    ledger.repair(~told, "time limit not recorded", rule, partition)
+    stays = np.array([not known.isdisjoint(value.split(",")) for value in values], dtype=bool)[which]
+    ledger.repair(~told & ~stays, "time limit not recorded", rule, partition)
     of_partition = largest_s[which]
-    return np.where(told, given_s, np.where(np.isfinite(of_partition), of_partition, np.inf))
+    return np.where(told | stays, given_s, np.where(np.isfinite(of_partition), of_partition, np.inf))
 
 
 def instants(column: Any) -> Read:

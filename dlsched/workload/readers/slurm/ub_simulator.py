@@ -16,6 +16,7 @@ from dlsched.workload.readers.canonical import Draft, number, optional, required
 from dlsched.workload.readers.convert import from_python, numbers, split_gpus, strings
 from dlsched.workload.readers.formats import Head, Signs, TraceFormat, of_columns
 from dlsched.workload.readers.options import ReadOptions
+from dlsched.workload.readers.slurm.constraints import features_of
 from dlsched.workload.readers.slurm.tables import by_distinct
 from dlsched.workload.readers.slurm.times import limit_s as parse_limit
 from dlsched.workload.readers.slurm.tres import parse_req_mem, tres_columns
@@ -110,7 +111,8 @@ def _draft(ledger: Ledger, column: Mapping[str, Any], memory_mib: tuple[Floats, 
     nodes = np.where(
         nodes > 0, nodes, np.where(per_node > 0, np.ceil(tasks / np.where(per_node > 0, per_node, 1)), 1.0)
     )
-    cpus = tasks * np.where(cores > 0, cores, 1.0)
+    with np.errstate(over="ignore"):  # what no node has is told later, with the rest
+        cpus = tasks * np.where(cores > 0, cores, 1.0)
     gres = tres_columns(column["gres"], gres=True)
     workers, per_worker = split_gpus(gres.gpus * nodes)
     workers = np.where(gres.gpus == 0, nodes, workers)
@@ -124,7 +126,8 @@ def _draft(ledger: Ledger, column: Mapping[str, Any], memory_mib: tuple[Floats, 
         per_worker,
         texts={"job_id": strings(column["jobid"]), "user": column["user"], "group": column["account"],
                "job_class": column["qos"], "partition": column["partition"],
-               "gpu_types": from_python(gres.gpu_types)},
+               "gpu_types": from_python(gres.gpu_types),
+               "features": from_python(features_of(ledger, column["features"]))},
         floats={"cpus_per_worker": cpus / workers, "mem_gib_per_worker": np.nan_to_num(mem_mib) / 1024 / workers,
                 "limit_s": limit_s},
         absolute=absolute,
@@ -134,12 +137,9 @@ def _draft(ledger: Ledger, column: Mapping[str, Any], memory_mib: tuple[Floats, 
 
 
 def _count_what_is_left_out(ledger: Ledger, column: Mapping[str, Any]) -> None:
-    for name, reason, rule in (
-        ("features", "job asks for node features", "Features are not modelled: the job may run on any node"),
-        ("dependency", "job depends on another", "Dependencies are not modelled: the job arrives when submitted"),
-    ):
-        asks = np.asarray(pc.not_equal(strings(column[name]), "").to_numpy(zero_copy_only=False), dtype=bool)
-        ledger.not_modelled(asks, reason, rule, column[name])
+    depends = np.asarray(pc.not_equal(strings(column["dependency"]), "").to_numpy(zero_copy_only=False), dtype=bool)
+    rule = "Dependencies are not modelled: the job arrives when submitted"
+    ledger.not_modelled(depends, "job depends on another", rule, column["dependency"])
     cancelled = np.nan_to_num(numbers(column["cancelled"]).values) > 0
     ledger.not_modelled(cancelled, "job is cancelled in the trace", "It keeps its run time")
 

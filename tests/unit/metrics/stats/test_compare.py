@@ -14,6 +14,7 @@ from dlsched.metrics.stats.compare import (
     common_jobs,
     compare,
     comparison_table,
+    count_common_jobs,
     what_differs,
 )
 
@@ -180,6 +181,18 @@ def test_only_the_jobs_all_runs_completed():
     assert metrics["A"]["utility_total"] is None
     assert "vm_cost" not in metrics["A"]
     assert cell_of(compare(list(metrics.items()), "A", basis=EXACT_BASIS), "wait_mean", "B").verdict == "better"
+
+
+def test_common_jobs_of_tables_in_another_order_and_with_others():
+    first = jobs(["completed"] * 3, [0.0, 10.0, 500.0], [0.0, 4.0, 100.0])
+    turned = first.iloc[::-1].reset_index(drop=True).assign(status=["completed", "rejected", "completed"])
+    shorter = first.iloc[1:]
+    assert common_jobs({"A": first, "B": turned}) == common_jobs({"A": first, "B": turned.iloc[::-1]})
+    assert count_common_jobs({"A": first, "B": turned}) == 2
+    count, metrics = common_jobs({"A": first, "B": turned, "C": shorter})
+    assert count == count_common_jobs({"A": first, "B": turned, "C": shorter}) == 1
+    assert [of["wait_mean"] for of in metrics.values()] == [first["wait_s"].iloc[2]] * 3
+    assert count_common_jobs({}) == 0
 
 
 def test_common_jobs_of_runs_that_share_none():

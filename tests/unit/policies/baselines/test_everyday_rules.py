@@ -15,7 +15,7 @@ from dlsched.policies.registry import find
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import PieceEnd, RunLog
 from dlsched.sim.prepare import prepare
-from tests.support.conformance_scenarios import fixed_nodes
+from dlsched.testing.scenarios import fixed_nodes
 from tests.support.sim_fakes import jobs, nodes, pieces, scenario
 
 NAN = float("nan")

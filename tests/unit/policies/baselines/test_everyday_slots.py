@@ -14,7 +14,7 @@ from dlsched.policies.shared.facts import JobKind
 from dlsched.policies.shared.slots import cheapest_vm
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
-from tests.support.conformance_scenarios import free_slots
+from dlsched.testing.scenarios import free_slots
 from tests.support.sim_fakes import jobs, scenario
 
 SMALL, MIDDLE, LARGE = range(3)

@@ -17,7 +17,7 @@ from dlsched.sim.audit import audit
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus, RunLog
 from dlsched.sim.prepare import prepare
-from tests.support.conformance_scenarios import free_slots
+from dlsched.testing.scenarios import free_slots
 from tests.support.elastic_scenarios import one_gpu_nodes, table_speed
 from tests.support.sim_fakes import jobs, nodes, pieces
 

@@ -177,3 +177,11 @@ def test_a_period_no_longer_than_a_restart_is_refused():
     slow = scenario([1000.0]).replace(options=SimulationRules(restart_s=3600.0))
     with pytest.raises(InputError, match="period_s: must be above the restart time of 3600 s"):
         simulate(slow, "gpuaas-greedy")
+
+
+@pytest.mark.parametrize("policy", ["gpuaas-greedy", "gpuaas-edf", "gpuaas-dp-wct", "gpuaas-exact"])
+def test_jobs_wait_while_all_nodes_are_away(policy: str):
+    away = tuple(Absence(node=node, start_s=10.0, end_s=50.0, cause="maintenance") for node in (0, 1))
+    fixed = Cluster(pools=(Pool(vm=K2, count=2),), absences=away)
+    run = clean(simulate(scenario([300.0, 400.0, 500.0], fixed, submit_s=[0.0, 20.0, 30.0]), policy))
+    assert run.metrics["completed"] == 3

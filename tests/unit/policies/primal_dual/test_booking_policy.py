@@ -19,9 +19,9 @@ from dlsched.policies.primal_dual.policy import BookingPolicy
 from dlsched.policies.registry import find
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.prepare import prepare
+from dlsched.testing.scenarios import slotted
 from tests.support.booked_jobs import SLOT_S, booked, cluster, in_slots, machines_of, pieces, run, statuses, told
 from tests.support.known import known
-from tests.support.server_scenarios import slotted
 
 A, B, C = range(3)
 DONE, REJECTED = JobStatus.COMPLETED, JobStatus.REJECTED

@@ -14,8 +14,8 @@ from dlsched.domain.plan import WaitReason
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.primal_dual import policy as adapter
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
+from dlsched.testing.scenarios import slotted
 from tests.support.booked_jobs import SLOT_S, booked, cluster, in_slots, machines_of, pieces, run, statuses, told
-from tests.support.server_scenarios import slotted
 
 A, B, C, D = range(4)
 ENDED, RESIZED = PieceEnd.COMPLETED, PieceEnd.RESIZED
@@ -97,7 +97,7 @@ def test_a_failed_node_stops_jobs_until_the_next_slot():
 
 def asked_every_slot(monkeypatch: pytest.MonkeyPatch, scenario: Scenario, key: str) -> RunLog:
     with monkeypatch.context() as patch:
-        patch.setattr(adapter, "_unchanged_slots", lambda adapter, bookings: 1)
+        patch.setattr(adapter, "_unchanged_slots", lambda adapter, jobs, bookings: 1)
         return run(scenario, key)
 
 

@@ -17,8 +17,8 @@ from dlsched.sim.audit import audit
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus, RunLog
 from dlsched.sim.prepare import prepare
+from dlsched.testing.scenarios import free_slots
 from dlsched.workload.studies.modelarts import ModelArtsSpec, modelarts_scenario
-from tests.support.conformance_scenarios import free_slots
 from tests.support.elastic_scenarios import table_speed
 from tests.support.sim_fakes import jobs, nodes, pieces
 

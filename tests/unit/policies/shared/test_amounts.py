@@ -16,7 +16,7 @@ from tests.support.sim_fakes import jobs
 def nodes_of(cluster: Cluster, *down: int) -> LiveNodes:
     """Return the nodes of a cluster in which some are down."""
     site = Site.of(jobs((0, 1, 1)), cluster, "pool")
-    nodes = LiveNodes(cluster.nodes, site, TrialPlacer(site, site.capacity))
+    nodes = LiveNodes(cluster, site, TrialPlacer(site, site.capacity))
     for node in down:
         nodes.set_up(node, up=False)
     return nodes

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dlsched.runner.dask_access import DaskAccess
 from dlsched.runner.executor import WorkerPool, open_pool
 from tests.support.dask_cluster import Cluster, snapshot
 
@@ -34,6 +35,6 @@ def apart(tmp_path: Path, code: Path) -> Iterator[Cluster]:
 
 @pytest.fixture
 def pool(cluster: Cluster) -> Iterator[WorkerPool]:
-    opened = open_pool(cluster.address)
+    opened = open_pool(DaskAccess(cluster.address))
     with opened.executor:
         yield opened

@@ -11,19 +11,18 @@ import pytest
 
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner.background import Runner, RunTask, StudyTask, TaskState
-from dlsched.runner.executor import DASK_VARIABLE, WorkerPool, open_pool
+from dlsched.runner.dask_access import DASK_VARIABLE, DaskAccess
+from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.store import Store
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import simulate
 from tests.support.dask_cluster import Cluster, until, without_cpu
 from tests.support.known import known
-from tests.support.runs_for_store import small_scenario
+from tests.support.runs_for_store import long_scenario, small_scenario
 
 pytestmark = pytest.mark.slow
 
 SCENARIO = small_scenario(40, options=SimulationRules(estimate_error=0.5, restart_s=1.0))
-LONG = small_scenario(20_000, options=SimulationRules(restart_s=1.0))
-"""Seconds of work for the general engine: a queue that grows."""
 STEADY = {"stream": {"nodes": 10}, "policies": [{"key": "fifo"}], "fractions": [1.0]}
 SMALL = STEADY | {"loads": [0.2], "first_jobs": 200, "most_jobs": 200}
 LARGE = STEADY | {"loads": [0.1, 0.2, 0.3, 0.4, 0.5], "first_jobs": 50_000, "most_jobs": 50_000}
@@ -58,7 +57,7 @@ def test_the_runner_computes_runs_and_questions_there(runner: Runner) -> None:
 
 
 def test_the_runner_shows_progress_and_stops_what_runs_there(runner: Runner, pool: WorkerPool) -> None:
-    run = runner.submit([RunTask(LONG, "fifo-skip")])[0]
+    run = runner.submit([RunTask(long_scenario(), "fifo-skip")])[0]
     question = runner.ask(StudyTask("steady", LARGE))
     both = [run, question]
     until(lambda: all(0 < status.share < 1 for status in runner.status(both)))
@@ -80,8 +79,8 @@ def test_the_runner_opens_a_new_cluster_when_the_old_one_is_gone(
     apart.add_worker()
     apart.wait_for(1)
     addresses = iter([apart.address, cluster.address])
-    runner = Runner(None, lambda: open_pool(next(addresses)))
-    lost = runner.submit([RunTask(LONG, "fifo-skip")])[0]
+    runner = Runner(None, lambda: open_pool(DaskAccess(next(addresses))))
+    lost = runner.submit([RunTask(long_scenario(), "fifo-skip")])[0]
     until(lambda: runner.status([lost])[0].share > 0)
     apart.scheduler.kill()
     assert runner.wait(20)

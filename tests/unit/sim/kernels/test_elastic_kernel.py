@@ -23,13 +23,14 @@ from dlsched.sim.ledger import Piece, RunLedger
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import Cancelled, run_policy
-from tests.support.conformance_scenarios import first_difference
+from dlsched.testing.logs import first_difference
 from tests.support.elastic_scenarios import one_gpu_nodes, table_speed, training_stream
 from tests.support.sim_fakes import jobs, pieces, scenario
 
 HELL = ElasticRule("hell", fills=True)
 TWO = jobs((0, 10, 1), (1, 10, 2))
 ONES = one_gpu_nodes(4)
+LOGS = ("pieces", "shares", "share_workers", "decisions", "waits")
 
 
 def two_pools(**other: Any) -> Cluster:
@@ -49,14 +50,17 @@ def two_pools(**other: Any) -> Cluster:
         (scenario(TWO.with_columns(gpus_per_worker=[2.0, 1.5]), one_gpu_nodes(4, gpus=2)), True),
         (scenario(TWO.with_columns(cpus_per_worker=[3.0, 3.0]), Cluster(
             pools=(Pool(vm=VmType(name="n", gpus=8, cpus=4), count=4),))), True),
-        (scenario(TWO, one_gpu_nodes(4, gpus=2)), False),
+        (scenario(TWO, one_gpu_nodes(4, gpus=2)), True),
+        (scenario(TWO.with_columns(gpus_per_worker=[1.0, 0.5]), one_gpu_nodes(4, gpus=2)), False),
+        (scenario(TWO.with_columns(gpu_types=["GPU", ""]), one_gpu_nodes(4, gpus=2)), False),
         (scenario(TWO.with_columns(gpus_per_worker=[1.0, 0.5]), ONES), False),
         (scenario(TWO.with_columns(gpus_per_worker=[0.0, 1.0], cpus_per_worker=[1.0, 0.0]), ONES), False),
         (scenario(TWO.with_columns(gpu_types=["A|B", ""]), ONES, oversize="drop"), True),
         (scenario(TWO, ONES, restart_s=1.0), False),
         (scenario(TWO, ONES, horizon_s=5.0), False),
         (scenario(TWO, ONES, cancel_share=1.0), False),
-        (scenario(TWO, two_pools()), False),
+        (scenario(TWO, two_pools()), True),
+        (scenario(TWO, two_pools(speed=2.0)), False),
         (scenario(TWO.with_columns(partition=["p", "p"]), Cluster(
             pools=(Pool(vm=VmType(name="a", gpus=1), count=4, partition="p"),))), False),
         (scenario(TWO, Cluster(slots=4, catalogue=(VmType(name="a", gpus=1),))), False),
@@ -121,7 +125,7 @@ def test_a_log_that_gets_full_grows(monkeypatch: pytest.MonkeyPatch):
 
     def short_of_room(*given: Any) -> Any:
         begun = new_run(*given)
-        return begun._replace(**{n: getattr(begun, n)[:1] for n in ("pieces", "shares", "decisions", "waits")})
+        return begun._replace(**{n: getattr(begun, n)[:1] for n in LOGS})
 
     monkeypatch.setattr(elastic, "new_run", short_of_room)
     assert first_difference(whole, run(prepared)) == ""
@@ -182,6 +186,7 @@ def test_pieces_are_closed_as_the_ledger_closes_them(drawn: list[tuple[float, fl
 
     log = new_run(prepare(scenario(jobs((0, 10, 1)), one_gpu_nodes(3))), HELL)
     log = log._replace(pieces=np.zeros(9, log.pieces.dtype), shares=np.zeros(30, dtype=np.int64))
+    log = log._replace(share_workers=np.ones(30, dtype=np.int64))
     ledger, now_s, before = RunLedger(1), 0.0, PieceEnd.PREEMPTED
     for gap_s, length_s, held, end in drawn:
         start_s = now_s + (gap_s if before == PieceEnd.PREEMPTED else 0.0)
@@ -190,7 +195,8 @@ def test_pieces_are_closed_as_the_ledger_closes_them(drawn: list[tuple[float, fl
         log.shares[first : first + count] = sorted(held)
         log.counts[Count.SHARES] += count
         job = log.jobs[0]
-        job["start_s"], job["held"], job["first_share"], job["rate"] = start_s, count, first, 0.5
+        job["start_s"], job["rate"] = start_s, 0.5
+        job["held"], job["first_share"], job["num_shares"] = count, first, count
         shares = tuple(Share(node, 1) for node in sorted(held))
         ledger.close_piece(Piece(0, start_s, now_s, count, 0, 0.5, 0.0, start_s, end, 0.0, shares))
         close_piece(log, 0, now_s, int(end))

@@ -11,8 +11,8 @@ from dlsched.domain.scenario import PlacementRule
 from dlsched.placement import Site, TrialPlacer
 from dlsched.placement.rules import RULES
 from dlsched.sim.kernels.placing import find
-from dlsched.sim.kernels.start import _PLACEMENT
-from tests.support.conformance_scenarios import fixed_nodes
+from dlsched.sim.kernels.tables import PLACEMENT
+from dlsched.testing.scenarios import fixed_nodes
 from tests.support.sim_fakes import jobs
 
 nodes_and_job = st.tuples(
@@ -30,5 +30,5 @@ def test_same_picks(rule: PlacementRule, drawn: tuple[list[tuple[int, int]], int
     placer = TrialPlacer(site, np.column_stack([free, np.full((len(sizes), 2), np.inf)]))
     expected = [(share.node, share.workers) for share in placer.place(0, gpus) or ()]
     pick, workers = np.zeros(len(sizes), dtype=np.int64), np.zeros(len(sizes), dtype=np.int64)
-    count = find(free, capacity, gpus, int(_PLACEMENT[rule]), pick, workers)
+    count = find(free, capacity, gpus, int(PLACEMENT[rule]), pick, workers)
     assert list(zip(pick[:count].tolist(), workers[:count].tolist(), strict=True)) == expected

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,13 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
 from dlsched.sim import kernels
-from dlsched.sim.kernels.start import new_run
+from dlsched.sim.kernels import preemptive, rigid
+from dlsched.sim.kernels.preemptive import new_run
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.sim.simulate import Cancelled
-from tests.support.conformance_scenarios import first_difference, fixed_nodes, full_workload
+from dlsched.testing.logs import first_difference
+from dlsched.testing.scenarios import fixed_nodes, full_workload
 from tests.support.sim_fakes import jobs, nodes, scenario
 
 TWO = jobs((0, 10, 2), (1, 10, 8))
@@ -43,33 +44,52 @@ def run(key: str, prepared: Prepared, progress: Any = None) -> RunLog:
         (scenario(TWO, nodes(speed=2.0)), True),
         (scenario(TWO, estimate_error=0.5, bug_share=0.5), True),
         (scenario(TWO.with_columns(partition=["a", "b"], gpu_types=["", ""])), True),
-        (scenario(TWO, restart_s=1.0), False),
-        (scenario(TWO, horizon_s=5.0), False),
-        (scenario(TWO, cancel_share=1.0), False),
-        (scenario(TWO.with_columns(gpus_per_worker=[0.5, 1.0])), False),
-        (scenario(TWO.with_columns(gpu_types=["GPU", ""])), False),
+        (scenario(TWO, restart_s=1.0), True),
+        (scenario(TWO, horizon_s=5.0), True),
+        (scenario(TWO, cancel_share=1.0), True),
+        (scenario(TWO.with_columns(gpus_per_worker=[0.5, 1.0])), True),
+        (scenario(TWO.with_columns(gpu_types=["GPU", ""])), True),
         (scenario(TWO.with_columns(cpus_per_worker=[1.0, 1.0])), True),
-        (scenario(TWO.with_columns(cpus_per_worker=[1.0, 1.0]), nodes(cpus=64.0)), False),
-        (scenario(TWO.with_columns(mem_gib_per_worker=[1.0, 1.0]), nodes(mem_gib=64.0)), False),
-        (scenario(TWO, nodes(2, absences=[Absence(node=0, start_s=5.0)])), False),
+        (scenario(TWO.with_columns(cpus_per_worker=[1.0, 1.0]), nodes(cpus=64.0)), True),
+        (scenario(TWO.with_columns(mem_gib_per_worker=[1.0, 1.0]), nodes(mem_gib=64.0)), True),
+        (scenario(TWO, nodes(2, absences=[Absence(node=0, start_s=5.0)])), True),
         (scenario(TWO, Cluster(slots=2, catalogue=(VmType(name="vm"),))), False),
-        (scenario(TWO, Cluster(pools=(Pool(vm=VmType(name="a"), count=1, partition="p"),) * 2)), False),
+        (scenario(TWO, Cluster(pools=(Pool(vm=VmType(name="a"), count=1, features="f"),) * 2)), True),
+        (scenario(TWO.with_columns(features=["f", ""])), True),
+        (
+            scenario(
+                TWO.with_columns(features=["f", ""]),
+                Cluster(pools=(Pool(vm=VmType(name="a"), count=1, features="f"),) * 2),
+            ),
+            True,
+        ),
+        (
+            scenario(TWO, Cluster(pools=tuple(Pool(vm=VmType(name="a"), count=1, partition=p) for p in ("", "p")))),
+            True,
+        ),
         (
             scenario(
                 TWO,
                 Cluster(pools=(Pool(vm=VmType(name="a"), count=1), Pool(vm=VmType(name="b", speed=2.0), count=1))),
             ),
-            False,
+            True,
         ),
     ],
 )
 def test_eligible(given: Scenario, runs: bool):
-    fitting = given.replace(options=given.options.model_copy(update={"oversize": "drop"}))
-    assert kernels.eligible(prepare(fitting), find("fifo").build(find("fifo").parse(None))) is runs
+    fitting = prepare(given.replace(options=given.options.model_copy(update={"oversize": "drop"})))
+    for key in ("srtf", "fifo"):
+        assert kernels.eligible(fitting, find(key).build(find(key).parse(None))) is runs, key
+
+
+@pytest.mark.parametrize(("placement", "runs"), [("pool", True), ("pack", False), ("best-fit", False)])
+def test_conservative_runs_where_only_the_total_counts(placement: str, runs: bool):
+    policy = find("conservative").build(find("conservative").parse(None))
+    assert kernels.eligible(prepare(scenario(TWO, placement=placement)), policy) is runs
 
 
 def test_policies_without_a_kernel_rule_are_not_for_the_kernel():
-    assert not kernels.eligible(prepare(scenario(TWO)), find("drf").build(find("drf").parse(None)))
+    assert not kernels.eligible(prepare(scenario(TWO)), find("dorm").build(find("dorm").parse(None)))
 
 
 def test_node_speed_counts():
@@ -82,11 +102,12 @@ def test_node_speed_counts():
 def test_bites_make_no_difference(key: str, monkeypatch: pytest.MonkeyPatch):
     prepared = prepare(Scenario(full_workload(), fixed_nodes(8, 8, 4)))
     whole = run(key, prepared)
-    monkeypatch.setattr(kernels, "INSTANTS_A_CALL", 3)
+    monkeypatch.setattr(preemptive, "INSTANTS_A_CALL", 3)
+    monkeypatch.setattr(rigid, "INSTANTS_A_CALL", 3)
     assert first_difference(whole, run(key, prepared)) == ""
 
 
-@pytest.mark.parametrize("key", ["fifo", "srtf", "las", "easy-backfill"])
+@pytest.mark.parametrize("key", ["srtf", "las"])
 def test_a_log_that_gets_full_grows(key: str, monkeypatch: pytest.MonkeyPatch):
     prepared = prepare(Scenario(full_workload(), fixed_nodes(8, 8, 4)))
     whole = run(key, prepared)
@@ -95,12 +116,21 @@ def test_a_log_that_gets_full_grows(key: str, monkeypatch: pytest.MonkeyPatch):
         begun = new_run(*given)
         return begun._replace(**{n: getattr(begun, n)[:1] for n in ("pieces", "shares", "decisions", "waits")})
 
-    monkeypatch.setattr(kernels, "new_run", short_of_room)
+    monkeypatch.setattr(preemptive, "new_run", short_of_room)
+    assert first_difference(whole, run(key, prepared)) == ""
+
+
+@pytest.mark.parametrize("key", ["fifo", "sjf", "easy-backfill"])
+def test_the_reasons_of_waits_grow(key: str, monkeypatch: pytest.MonkeyPatch):
+    prepared = prepare(Scenario(full_workload(), fixed_nodes(8, 8, 4)))
+    whole = run(key, prepared)
+    begun = rigid.new_run
+    monkeypatch.setattr(rigid, "new_run", lambda *given: (new := begun(*given))._replace(waits=new.waits[:1]))
     assert first_difference(whole, run(key, prepared)) == ""
 
 
 def test_progress_is_told_and_can_stop_the_run(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kernels, "INSTANTS_A_CALL", 5)
+    monkeypatch.setattr(rigid, "INSTANTS_A_CALL", 5)
     prepared = prepare(Scenario(full_workload(), fixed_nodes(8, 8, 4)))
     told: list[float] = []
 
@@ -155,21 +185,3 @@ def test_public_references(shared_data: Path, name: str, key: str, mean_jct_s: f
     log = run(key, prepared)
     assert (log.job_end_s - prepared.scenario.workload.submit_s).mean() == pytest.approx(mean_jct_s, abs=5e-4)
     assert log.job_end_s.max() - log.start_s == makespan_s
-
-
-def cpu_s(key: str, prepared: Prepared) -> float:
-    before_s = time.process_time()
-    run(key, prepared)
-    return time.process_time() - before_s
-
-
-@pytest.mark.slow
-def test_speed(shared_data: Path):
-    small = philly(shared_data, "6c71a0", 8, "best-fit")
-    run("fifo", small)  # loads the compiled code
-    assert cpu_s("srtf", small) < 2
-    assert cpu_s("easy-backfill", small) < 2
-    once, twice = (philly(shared_data, "all", 75, "best-fit", copies) for copies in (1, 2))
-    one_s, two_s = (min(cpu_s("fifo", prepared) for _ in range(3)) for prepared in (once, twice))
-    assert one_s < 1
-    assert two_s < 2.3 * one_s

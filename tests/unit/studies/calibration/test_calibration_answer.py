@@ -142,6 +142,18 @@ def test_verdicts_follow_the_stated_thresholds_in_both_directions(ratio: float, 
     assert words.verdict_of(small) == "few"
 
 
+def test_a_mean_that_agrees_by_chance_is_not_trusted() -> None:
+    """Waits of 22 jobs in the opposite order: the mean is the same, no job has its own wait."""
+    recorded = 1000.0 + 500 * np.arange(44.0)
+    mirrored = np.concatenate([recorded[:22][::-1], recorded[22:][::-1]])
+    (group,) = calibrate(record_of(jobs_of(recorded, group=["a"] * 44)), [replay(mirrored)]).best.groups["group"]
+    assert group.second is not None
+    assert (group.second.grade, round(group.wait.ratio, 1)) == ("fails", 1.0)
+    assert words.verdict_of(group) == "rough"
+    (group,) = calibrate(record_of(jobs_of(recorded, group=["a"] * 44)), [replay(recorded)]).best.groups["group"]
+    assert words.verdict_of(group) == "close"
+
+
 @pytest.mark.parametrize(
     ("ratios", "told"),
     [
@@ -246,16 +258,25 @@ def test_the_caveat_is_of_the_policy_of_today_where_it_was_replayed() -> None:
 def test_capacity_that_the_record_left_idle_is_named_where_no_replay_explains_it() -> None:
     answer = graded(2.5, backwards=True, idle_wanted=0.43, left=0.01)
     chip = words.trust_caveat(answer)
-    assert chip.label == "does not replay the log: 43% of the cluster idle while jobs that fit waited, 1% under FIFO"
+    assert chip.label == (
+        "does not replay the log: 43% of the cluster idle while jobs that fit waited, 1% under FIFO (n = 22)"
+    )
     assert says(chip.why, "43% of the cluster was idle in the log", "would leave 1% idle", "holds jobs back")
     alike = words.trust_caveat(graded(2.5, backwards=True, idle_wanted=0.04, left=0.01))
     assert "typical factor" in alike.label
 
 
 def test_no_grade_without_long_waits_or_with_few_jobs() -> None:
-    short = calibrate(record_of(jobs_of(300 + many_waits() / 20)), [replay(many_waits())])
-    assert words.trust_caveat(short).label.startswith("no waits to compare: none over 10 min in the log")
-    alike = calibrate(record_of(jobs_of([900.0] * 44)), [replay(np.arange(44.0))])
+    log = jobs_of(300 + many_waits() / 20)
+    short = words.trust_caveat(calibrate(record_of(log), [replay(many_waits() / 10)]))
+    assert short.label.startswith("no waits to compare: none over 10 min in the log")
+    busy = words.trust_caveat(calibrate(record_of(log), [replay(many_waits())]))
+    assert busy.label == (
+        "does not replay the log: 100% of jobs wait over 10 min in the replay, none in the log on the second half "
+        "(n = 22, FIFO)"
+    )
+    assert busy.is_bad
+    alike = calibrate(record_of(jobs_of([900.0] * 44)), [replay(900 + np.arange(44.0))])
     assert words.trust_caveat(alike).label.startswith("all recorded waits are equal")
     few = words.trust_caveat(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
     assert few.label == "too few jobs to compare with the log on the second half (n = 2, FIFO)"

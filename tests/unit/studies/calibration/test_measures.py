@@ -62,8 +62,22 @@ def graded(explained: float, typical_factor: float, ranks: float | None, **more:
 )
 def test_grades_at_their_thresholds(numbers: tuple[float, float, float | None], grade: str) -> None:
     assert graded(*numbers) == grade
-    assert graded(*numbers, recorded_long_waits=0) == "no-waits"
     assert graded(*numbers, jobs=19) == "few"
+
+
+@pytest.mark.parametrize(("long_waits", "grade"), [(0, "no-waits"), (1, "no-waits"), (2, "fails")])
+def test_a_log_without_waits_contradicts_a_replay_with_waits(long_waits: int, grade: str) -> None:
+    assert graded(0.9, 1.0, 0.9, recorded_long_waits=0, long_waits=long_waits) == grade  # of 30 jobs
+
+
+def test_equal_waits_contradict_a_replay_that_is_far_from_them() -> None:
+    assert of([3600] * 30, [3600 + n for n in range(30)]).grade == "no-waits"
+    assert of([3600] * 30, [36_000 + n for n in range(30)]).grade == "fails"
+
+
+@pytest.mark.parametrize(("lost", "grade"), [(1, "replays"), (2, "ranks")])
+def test_a_replay_that_loses_jobs_does_not_replay_the_log(lost: int, grade: str) -> None:
+    assert graded(1.0, 1.0, 1.0, never_start=lost) == grade  # beside 30 that start
 
 
 @given(pairs=PAIRS)

@@ -16,9 +16,10 @@ from dlsched.studies import registry
 from dlsched.studies.inspect.admissions.answer import Admission, Admissions, busiest, counts_of
 from dlsched.studies.inspect.look_ahead.answer import decisions_of
 from dlsched.studies.simulation import Run, simulate
+from dlsched.testing.scenarios import many
 from tests.support.admission_runs import POLICIES, at, batches, window
 from tests.support.known import known
-from tests.support.server_scenarios import machines, many, training, with_servers
+from tests.support.server_scenarios import machines, training, with_servers
 
 
 def interrupted() -> Scenario:

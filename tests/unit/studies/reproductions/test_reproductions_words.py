@@ -98,5 +98,5 @@ def test_long_texts_are_cut_between_words() -> None:
 
 
 def test_the_command_line_computes_the_same() -> None:
-    assert words.command("smd-9", quick=True) == "python -m dlsched reproduce smd-9 --quick"
-    assert words.command("smd-9", quick=False) == "python -m dlsched reproduce smd-9"
+    assert words.command("smd-9", quick=True) == "dlsched reproduce smd-9 --quick"
+    assert words.command("smd-9", quick=False) == "dlsched reproduce smd-9"

@@ -111,7 +111,7 @@ def test_a_stopped_size_has_a_verdict_and_no_numbers() -> None:
     stopped = size(3, 0, draws=late, stopped=True)
     with_it = answer.model_copy(update={"sizes": (*answer.sizes, stopped)})
     check = check_at(with_it, (3,))
-    assert (check.verdict, check.why, check.stopped) == ("fails", "stopped after 3 futures", True)
+    assert (check.verdict, check.why, check.stopped) == ("fails", "stopped after 3 of 12 futures", True)
     assert check.targets[0].value is None
     assert (3,) not in [point.counts for point in frontier(with_it)]
     assert reversals(with_it) == []

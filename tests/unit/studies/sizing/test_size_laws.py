@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from hypothesis import strategies as st
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import SimulationRules
 from dlsched.metrics.kpi import KPIS
-from dlsched.studies.design import RunResult, Variant
+from dlsched.studies.design import Futures, RunResult, Variant
 from dlsched.studies.sizing import run_size, trials
 from dlsched.studies.sizing.answer import Sizing, check_at, difference, reversals
-from dlsched.studies.sizing.rule import judge
+from dlsched.studies.sizing.rule import Replicate, Rule, decided, judge
 from dlsched.studies.sizing.words import sentence
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
@@ -44,6 +45,48 @@ def check_recommendation(answer: Sizing) -> None:
     assert len(answer.size(answer.answer).draws) == len(answer.futures.seeds)
     cheaper = [size.counts for size in answer.sizes if size.counts < answer.answer]
     assert all(check_at(answer, counts).verdict != "meets" for counts in cheaper)
+
+
+@settings(max_examples=15)
+@given(
+    st.sampled_from(["average", "nearly-every"]),
+    st.floats(20, 3_000),
+    st.floats(0.3, 1.5),
+    st.floats(0, 1),
+    st.booleans(),
+    st.integers(0, 10**6),
+)
+def test_stopping_early_changes_no_answer_and_no_count(
+    claim: str, at_one: float, falls: float, spread: float, recorded: bool, number: int
+) -> None:
+    """Waits fall with the nodes as a random power does; all verdicts are those of searches that run every future."""
+
+    def law(nodes: int, rng: np.random.Generator) -> dict[str, float | None]:
+        return {"wait_p95": at_one * nodes**-falls * float(rng.lognormal(0, spread))}
+
+    vary = {"run_time_spread": 0.2} if recorded else {}
+    futures = Futures.first(20, vary)
+    answers = []
+    for decide in (decided, in_full):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(trials, "decided", decide)
+            answers.append(search(law, patch, number, claim=claim, futures=futures))
+    stopping, full = answers
+    assert stopping.answer == full.answer
+    assert set(stopping.neighbours) <= set(full.neighbours)  # two nodes less need only fail
+    assert stopping.runs <= full.runs
+    for size in stopping.sizes:
+        if size.counts not in [one.counts for one in full.sizes] or full.size(size.counts).stopped:
+            continue
+        ours, theirs = check_at(stopping, size.counts), check_at(full, size.counts)
+        assert (ours.verdict == "meets") == (theirs.verdict == "meets")
+        if not size.stopped:
+            assert (ours.hits, ours.n, ours.targets) == (theirs.hits, theirs.n, theirs.targets)
+
+
+def in_full(rule: Rule, draws: Sequence[Replicate], futures: int) -> bool | None:
+    """Return the verdict once all futures ran, and not before."""
+    return judge(rule, draws).verdict == "meets" if len(draws) == futures else None
 
 
 @settings(max_examples=60)

@@ -231,11 +231,47 @@ def test_futures_stop_as_soon_as_the_verdict_is_certain() -> None:
     assert decided(nearly, draws_of("wait_p95", [fine, late, late, late]), 41) is False
     assert decided(nearly, draws_of("wait_p95", [fine] * 38), 41) is None
     assert decided(nearly, draws_of("wait_p95", [fine] * 39), 41) is True
-    assert decided(rule(), draws_of("wait_p95", [3600.0 * 41]), 41) is None
-    assert decided(rule(), draws_of("wait_p95", [3600.0 * 42]), 41) is False
+    recorded = rule(basis=RECORDED)
+    assert decided(recorded, draws_of("wait_p95", [fine, 3600.0 * 40]), 41) is None
+    assert decided(recorded, draws_of("wait_p95", [fine, 3600.0 * 41]), 41) is False
+    assert decided(rule(), draws_of("wait_p95", [3600.0 * 13]), 41) is None  # 0.32 h + 0.64 h with 40 more of 0
+    assert decided(rule(), draws_of("wait_p95", [3600.0 * 14]), 41) is False  # 0.34 h + 0.69 h
     assert decided(rule(), draws_of("wait_p95", [fine] * 40), 41) is None
-    assert decided(rule(EVEN), draws_of(EVEN.metric, [0.1] * 9), 41) is None
-    assert decided(rule(EVEN), draws_of(EVEN.metric, [0.1] * 10), 41) is False  # 31 more of 1 are below 0.8 of 41
+    assert decided(rule(EVEN), draws_of(EVEN.metric, [0.1] * 4), 41) is None  # 37 more of 1: 0.91 - 0.09
+    assert decided(rule(EVEN), draws_of(EVEN.metric, [0.1] * 5), 41) is False  # 0.89 - 0.09
+    recorded = rule(EVEN, basis=RECORDED)
+    assert decided(recorded, draws_of(EVEN.metric, [0.9, *[0.1] * 8]), 41) is None
+    assert decided(recorded, draws_of(EVEN.metric, [0.9, *[0.1] * 9]), 41) is False  # 31 more of 1: below 0.8 of 40
+
+
+@given(st.lists(st.floats(0, 7200), min_size=2, max_size=30), st.integers(1, 20), st.sampled_from([HOUR, EVEN]))
+def test_an_interval_is_beyond_a_target_only_where_no_values_to_come_bring_it_back(
+    seen: list[float], more: int, target: Target
+) -> None:
+    seen = seen if target is HOUR else [value / 7200 for value in seen]
+    whole = len(seen) + more
+    found = decided(rule(target), draws_of(target.metric, seen), whole)
+    assert found in (None, False)
+    mean = sum(seen) / len(seen)
+    best = [mean * part / 20 for part in range(21)] + [
+        1 - (1 - mean) * part / 20 for part in range(21) if target is EVEN
+    ]
+    completed = [judge(rule(target), draws_of(target.metric, [*seen, *[value] * more])).verdict for value in best]
+    if found is False:
+        assert "meets" not in completed
+    # It is not given up too late either: 1% off the limit decides otherwise.
+    loose = target.model_copy(update={"limit": target.limit * (1.01 if target is HOUR else 0.99)})
+    if "meets" not in [judge(rule(loose), draws_of(target.metric, [*seen, *[value] * more])).verdict for value in best]:
+        assert found is False or target is HOUR  # of waits the interval is of the logarithm, and longer
+
+
+def test_an_interval_that_stays_beyond_a_target_stops_a_size_sooner_than_its_mean() -> None:
+    late = [2 * 3600.0, 0.5 * 3600.0] * 6  # a mean of 1.25 h: 29 more of 0 would bring the mean to 0.37 h
+    assert decided(rule(), draws_of("wait_p95", late), 15) is False  # 12 / 15 of 1.25 h is 1 h, but its spread is wide
+    assert decided(rule(), draws_of("wait_p95", late), 41) is None
+    steady = [1.2 * 3600.0] * 36  # the mean of 41 can be 1.05 h at least
+    assert decided(rule(), draws_of("wait_p95", steady), 41) is False
+    assert decided(rule(basis=RECORDED), draws_of("wait_p95", [60.0, *steady[:30]]), 41) is None  # by the mean alone
 
 
 def test_a_few_futures_guess() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,9 +19,10 @@ from dlsched.metrics.money import cost_key
 from dlsched.runner.carried import CarriedCells
 from dlsched.sim.simulate import Cancelled
 from dlsched.studies import registry
+from dlsched.studies.byte_cache import ByteCache
 from dlsched.studies.design import Futures, Variant, changed, usual_futures
 from dlsched.studies.design import run as design_run
-from dlsched.studies.simulation import run_resolved, simulate
+from dlsched.studies.simulation import simulate
 from dlsched.studies.what_if import (
     STUDY,
     WhatIfSpec,
@@ -37,9 +41,16 @@ from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, WhatI
 from dlsched.workload.load import load
 from dlsched.workload.studies.registry import draw
 from tests.support.known import known
+from tests.support.recorded_week import recorded_week
+from tests.support.runs_for_store import long_scenario
 
 A100 = VmType(name="a100", gpus=8, usd_per_h=20.0)
 DAY_S = 86_400.0
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    what_if_run.forget_runs()
 
 
 def by_hand(**changes: Any) -> Scenario:
@@ -186,6 +197,7 @@ def test_progress_goes_up_and_may_stop_the_work() -> None:
     def stop(share: float, text: str) -> None:
         raise Cancelled
 
+    what_if_run.forget_runs()
     with pytest.raises(Cancelled):
         run_what_if(spec, scenario, progress=stop)
 
@@ -233,15 +245,17 @@ def test_one_control_moved_edits_the_scenario_once_a_draw_and_reads_each_policy_
 def test_the_baseline_is_run_once_however_many_controls_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {"job_id": ["a", "b", "c"], "submit_s": [0.5 * DAY_S, 1.5 * DAY_S, 2.1 * DAY_S], "work": [9.0] * 3}
     scenario = by_hand(workload=Workload.from_columns(columns), name="remembered")
-    monkeypatch.setattr(what_if_run, "JOBS_KEPT", 3 * 3)  # room for little more than both sides of one question
+    run_what_if(asked(scenario, Variant(policy="fifo", changes={"nodes": 9})), scenario)
+    a_run = what_if_run._jobs.bytes_held // 2
+    what_if_run.forget_runs()
+    monkeypatch.setattr(what_if_run, "_jobs", ByteCache(3 * a_run))  # room for little more than both sides
     ran: list[int] = []
 
     def counted(made: Scenario, *args: Any) -> Any:
         ran.append(made.cluster.num_nodes)
-        return run_resolved(made, *args)
+        return simulate(made, *args)
 
-    monkeypatch.setattr(what_if_run, "run_resolved", counted)
-    what_if_run.forget_runs()
+    monkeypatch.setattr(what_if_run, "simulate", counted)
     cells = CarriedCells()
     for nodes in (2, 3, 4, 5):
         changes = {"nodes": nodes}
@@ -249,6 +263,100 @@ def test_the_baseline_is_run_once_however_many_controls_are_moved(monkeypatch: p
         run_what_if(asked(scenario, Variant(policy="fifo", changes=changes), **futures), scenario, store=cells)
     assert ran == [1, 2, 3, 4, 5]  # the recorded month, whose jobs are shown
     assert len(cells.made) == 5 * 10
+
+
+class Elsewhere(ThreadPoolExecutor):
+    """Threads that get and give everything by pickle, as other processes do."""
+
+    def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Any:
+        sent = pickle.dumps((work, args, kwargs))
+
+        def there() -> bytes:
+            work, args, kwargs = pickle.loads(sent)
+            return pickle.dumps(work(*args, **kwargs))
+
+        made = super().submit(there)
+        got: Future[Any] = Future()
+        made.add_done_callback(lambda done: _hand_on(done, got))
+        return got
+
+
+def _hand_on(done: Future[bytes], got: Future[Any]) -> None:
+    if done.cancelled() or (error := done.exception()) is None:
+        got.set_result(pickle.loads(done.result()))
+    else:
+        got.set_exception(error)
+
+
+QUESTIONS: dict[str, tuple[Callable[[], Scenario], dict[str, Any], dict[str, Any]]] = {
+    "recorded month": (recorded_week, {"seeds": (0, 1, 2, 3), "vary": {"days": 1}}, {"nodes": "+1"}),
+    "draws": (demo, {"seeds": tuple(range(7))}, {"demand": 1.2, "nodes": 9}),
+    "exact": (by_hand, {"seeds": (0, 1)}, {"nodes": 2}),
+}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_numbers_are_the_same_however_many_workers_play_the_futures(question: str, workers: int) -> None:
+    make, futures, changes = QUESTIONS[question]
+    scenario = make()
+    changes = {key: scenario.cluster.num_nodes + 1 if value == "+1" else value for key, value in changes.items()}
+    spec = asked(scenario, Variant(policy="easy-backfill", changes=changes), **futures)
+    here = numbers(run_what_if(spec, scenario))
+    what_if_run.forget_runs()
+    told: list[float] = []
+    with Elsewhere(workers) as executor:
+        there = run_what_if(spec, scenario, executor, progress=lambda share, text: told.append(share))
+        assert numbers(there) == here
+        assert there.winners
+        assert told == sorted(told)
+        assert told[-1] == 1
+        told.clear()
+        again = run_what_if(spec, scenario, executor, progress=lambda share, text: told.append(share))
+    assert numbers(again) == here
+    assert told == []  # nothing was played: it came back with the first answer, and is remembered
+
+
+def test_stopping_ends_what_other_workers_have_not_begun() -> None:
+    scenario = demo(30, seed=78)
+    spec = asked(scenario, Variant(policy="sjf"), seeds=tuple(range(8)))
+    cells = CarriedCells()
+
+    def stop(share: float, text: str) -> None:
+        raise Cancelled
+
+    with Elsewhere(1) as executor, pytest.raises(Cancelled):
+        run_what_if(spec, scenario, executor, cells, progress=stop)
+    assert 1 <= len(cells.made) < 16  # what was played is kept, so that the next try goes on from there
+    played = len(cells.made)
+    run_what_if(spec, scenario, store=cells)
+    assert len(cells.made) == 16 > played
+
+
+def test_what_is_remembered_is_bounded_by_bytes_and_an_answer_outlives_its_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scenario = demo(200).replace(generator=None)
+    spec = asked(scenario, Variant(policy="sjf", changes={"nodes": 9}), "easy-backfill")
+    first = numbers(run_what_if(spec, scenario))
+    a_run = what_if_run._jobs.bytes_held // 2
+    assert 50 * 200 < a_run < 300 * 200
+    what_if_run.forget_runs()
+    monkeypatch.setattr(what_if_run, "_jobs", ByteCache(a_run))  # room for one run, and a question needs two
+    assert numbers(run_what_if(spec, scenario)) == first
+    assert what_if_run._jobs.bytes_held <= a_run
+    monkeypatch.setattr(what_if_run, "simulate", lambda *_: pytest.fail("it was run again"))
+    assert numbers(run_what_if(spec, scenario)) == first
+
+
+def test_a_failed_run_is_tried_again() -> None:
+    columns = {"job_id": ["a"], "submit_s": [0.0], "work": [10.0], "workers": [16]}
+    scenario = by_hand(workload=Workload.from_columns(columns), cluster=Cluster(pools=(Pool(vm=A100, count=2),)))
+    spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 1}))
+    told: list[str] = []
+    for _ in range(2):
+        assert run_what_if(spec, scenario, progress=lambda share, text: told.append(text)).errors
+    assert told[-1] == "1 of 1 futures"
 
 
 def test_the_usual_futures_are_the_days_of_the_trace_else_draws() -> None:
@@ -315,12 +423,24 @@ def test_the_guess_knows_compiled_loops_from_the_general_engine() -> None:
     scenario = demo(1000)
     quick = guess_s(unchanged(scenario, "fifo"), scenario)
     assert 0.1 < quick < 4  # 21 futures of one run
-    slower = asked(scenario, Variant(policy="fifo", changes={"restart_s": 30.0}), seeds=tuple(range(10)))
-    assert guess_s(slower, scenario) > 2 > quick / 2
-    assert guess_s(slower, scenario, run_cpu_s=0.1) == pytest.approx(2)
+    served = long_scenario(10_000)
+    slower = asked(served, Variant(policy="fifo", changes={"nodes": 3}))
+    assert guess_s(slower, served) > 4 > quick
+    assert guess_s(slower, served, run_cpu_s=0.1) == pytest.approx(0.2)  # a record: one future, on both sides
     one = asked(by_hand(), Variant(policy="fifo", changes={"nodes": 2}))
     assert guess_s(one, by_hand(), run_cpu_s=0.1) == pytest.approx(0.2)
     assert guess_s(unchanged(by_hand(), "fifo"), by_hand(), run_cpu_s=0.1) == pytest.approx(0.1)  # both sides are one
+
+
+def test_workers_share_the_futures_but_one_plays_the_recorded_month() -> None:
+    scenario = demo(1000)
+    spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 9}), seeds=tuple(range(10)))
+    alone = guess_s(spec, scenario)
+    assert guess_s(spec, scenario, workers=4) == pytest.approx(alone / 4)
+    assert guess_s(spec, scenario, workers=40) == pytest.approx(alone / 10)
+    assert guess_s(spec, scenario, run_cpu_s=0.5, workers=2) == pytest.approx(5)
+    sliced = asked(scenario, Variant(policy="las", changes={"nodes": 9}), "las", seeds=tuple(range(10)))
+    assert guess_s(sliced, scenario) > 2 * alone  # it decides again every minute
 
 
 def test_costs_are_per_month_on_fixed_nodes_and_per_job_where_machines_are_rented() -> None:

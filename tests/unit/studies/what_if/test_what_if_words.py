@@ -116,6 +116,10 @@ def moved(key: str, unit: str, before: Any, after: Any, label: str = "") -> Move
         (moved("failures", "h", None, 100), "failures (each node every 4 d 4 h)"),
         (moved("vm_types", "", None, "a100+h100"), "only the VM types a100 and h100"),
         (moved("run_time_spread", "", None, 0.3), "run times ± 30%"),
+        (moved("borrowing", "", "allowed", "off"), "no borrowing"),
+        (moved("reclaim.*", "", "never", "any"), "reclaim from any job"),
+        (moved("parent.vision", "", "none", "research"), "vision in the cohort research instead of no cohort"),
+        (moved("quota.vision", "GPUs", 24, 40, "Quota of vision"), "a quota of 40 GPUs for vision instead of 24 GPUs"),
     ],
     ids=lambda value: value.key if isinstance(value, Moved) else "",
 )

@@ -14,6 +14,7 @@ from dlsched.workload.readers import ReadOptions, detect, read_trace
 from dlsched.workload.readers.detection import SURE
 from dlsched.workload.readers.formats import NotJobs
 from dlsched.workload.readers.registry import FORMATS, find_format
+from tests.support.mutations import mutated
 from tests.unit.workload.readers import test_batsim as batsim
 from tests.unit.workload.readers import test_detection as basic
 from tests.unit.workload.readers import test_headless_traces as headless
@@ -89,45 +90,6 @@ def test_a_fixture_is_detected_as_itself_and_as_no_other(key):
 
 
 # ---- mutations -----------------------------------------------------------------------------------
-
-ODD = [b"", b"0", b"-1", b"1e999", b"9" * 40, b"nan", b"inf", b"None", b'"', b"'", b"\\", b"{", b"[", b"]", b"}",
-       b"2038-01-19T03:14:07", b"0001-01-01 00:00:00", b"n[1-999999999]", b"1-00:00:00", b"\xff\xfe", b"\x00",
-       b"\xc3\xa9", b"=1+1", b"gres/gpu=99999999999", b"\t", b",", b"|", b";", b":", b" ", b"\n", b"\r"]  # fmt: skip
-TOKEN = re.compile(rb"[A-Za-z0-9_.+-]+|[^A-Za-z0-9_.+-]")
-
-
-def mutated(content: bytes, rng: random.Random) -> bytes:
-    """Return the content after one to four small accidents."""
-    data = bytearray(content)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(data) + 1)
-        match rng.randrange(8):
-            case 0:
-                del data[at:]
-            case 1 if at < len(data):
-                data[at] = rng.randrange(256)
-            case 2 if len(data) > 1:
-                other = rng.randrange(len(data) - 1)
-                data[other], data[other + 1] = data[other + 1], data[other]
-            case 3:
-                lines = bytes(data).split(b"\n")
-                line = rng.randrange(len(lines))
-                lines[line:line] = [lines[rng.randrange(len(lines))]] * rng.randint(1, 3)
-                data = bytearray(b"\n".join(lines))
-            case 4:
-                data[at:at] = rng.choice(ODD) * rng.randint(1, 3)
-            case 5:
-                tokens = [token.span() for token in TOKEN.finditer(data)]
-                begin, end = rng.choice(tokens) if tokens else (0, 0)
-                data[begin:end] = rng.choice(ODD)
-            case 6:
-                del data[at : at + rng.randint(1, 30)]
-            case _:
-                lines = bytes(data).split(b"\n")
-                del lines[rng.randrange(len(lines))]
-                data = bytearray(b"\n".join(lines))
-    return bytes(data)
-
 
 SAMPLES = CONTENT | {f"{key} {len(text)}": text.encode() for key, text in not_jobs.CASES}
 

@@ -81,9 +81,11 @@ def test_slurm_conf() -> None:
     found = read(CONF)
     assert kinds(found) == [
         ("g[1-2]", 4, "a100", 64.0, 63.0, "all|gpu"),
-        ("n[01-04]", 0, "", 32.0, 64.0, "all|ib"),
+        ("n[01-03]", 0, "", 32.0, 64.0, "all|ib"),
+        ("n04", 0, "", 32.0, 64.0, "all|ib"),
         ("spare", 4, "a100", 64.0, 63.0, "all"),
     ]
+    assert [pool.features for pool in found.cluster.pools] == ["", "big|ib", "", ""]
     assert found.notes == (
         "Left out, as they do not exist yet (State=FUTURE): 9 nodes (new1, new2, new3, new4, new5, …)",
         "Down or drained now, but kept: 1 node (n04)",

@@ -49,6 +49,8 @@ SAMPLES = {
     "sacctmgr-qos": ["Name|Priority|GraceTime|Preempt|UsageFactor|MaxTRESPU\nnormal|0|00:00:00||1.000000|\n"],
     "sacctmgr-assoc": ["Cluster|Account|User|Share|GrpJobs|GrpTRES|MaxJobs|QOS\nours|root||1||||normal\n"],
     "sshare": ["Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare\nroot||||123|1.0|\n"],
+    "slurm-reservations": ["ReservationName=a StartTime=2026-01-01T10:00 EndTime=2026-01-02T10:00:00 Nodes=n1\n"],
+    "slurm-config": ["Configuration data as of 2026-01-01T10:00:00\nAccountingStorageBackupHost = (null)\nx = y\n"],
     "sprio": ["  JOBID PARTITION   PRIORITY       SITE        AGE  FAIRSHARE\n 17 gpu 1000 0 10 990\n"],
     "slurm-json-nodes": [json.dumps({"nodes": [{"name": "g01", "hostname": "g01", "cpus": 64}], "meta": {}})],
     "slurm-error": ["sacct: error: slurm_persist_conn_open_without_init: failed to open\nsacct: fatal: no database\n"],

@@ -12,7 +12,8 @@ from dlsched.domain.errors import InputError
 from dlsched.workload.readers import read_cluster
 from dlsched.workload.readers.kubernetes.objects import objects
 from dlsched.workload.readers.kubernetes.quantities import amount, is_gpu
-from dlsched.workload.readers.kubernetes.quotas import cluster_of_flavors
+from dlsched.workload.readers.kubernetes.queue_objects import collect
+from dlsched.workload.readers.kubernetes.quotas import cluster_of_quotas
 from dlsched.workload.readers.source import TraceText
 
 
@@ -102,43 +103,50 @@ def test_gpu_resources():
     assert [is_gpu(name) for name in names] == [True, True, True, True, False, False, False]
 
 
-QUEUES = """\
-kind: ClusterQueue
-metadata: {name: a}
+API = "apiVersion: kueue.x-k8s.io/v1beta2\n"
+QUEUES = f"""\
+{API}kind: ClusterQueue
+metadata: {{name: a}}
 spec:
   resourceGroups:
   - coveredResources: [nvidia.com/gpu, cpu]
     flavors:
     - name: a100
-      resources: [{name: nvidia.com/gpu, nominalQuota: 20}, {name: cpu, nominalQuota: 9k}]
+      resources: [{{name: nvidia.com/gpu, nominalQuota: 20}}, {{name: cpu, nominalQuota: 9k}}]
     - name: spot
-      resources: [{name: nvidia.com/gpu, nominalQuota: 0}]
+      resources: [{{name: nvidia.com/gpu, nominalQuota: 0}}]
 ---
-kind: Cohort
-metadata: {name: all}
-spec: {resourceGroups: [{flavors: [{name: a100, resources: [{name: amd.com/gpu, nominalQuota: "7"}]}]}]}
+{API}kind: Cohort
+metadata: {{name: all}}
+spec: {{resourceGroups: [{{flavors: [{{name: a100, resources: [{{name: amd.com/gpu, nominalQuota: "7"}}]}}]}}]}}
 ---
-kind: LocalQueue
-metadata: {name: a}
+{API}kind: LocalQueue
+metadata: {{name: a}}
 """
 
 
+def stand_in(text):
+    tree = collect([TraceText(text.encode(), "q")]).tree()
+    return None if tree is None else cluster_of_quotas(tree.tree)
+
+
 def test_quotas_as_a_cluster():
-    cluster = cluster_of_flavors(TraceText(QUEUES.encode(), "q"))
-    assert cluster is not None
-    assert [(p.count, p.vm.gpus, p.vm.gpu_type, p.vm.name) for p in cluster.pools] == [
+    found = stand_in(QUEUES)
+    assert found is not None
+    assert [(p.count, p.vm.gpus, p.vm.gpu_type, p.vm.name) for p in found.cluster.pools] == [
         (3, 8, "a100", "a100 quota, 8 GPUs"),
         (1, 3, "a100", "a100 quota, 3 GPUs"),
     ]
-    api = "apiVersion: kueue.x-k8s.io/v1beta2\n"
-    described = read_cluster((api + QUEUES.replace("---\n", f"---\n{api}")).encode(), "q")
-    assert described.cluster == cluster
+    described = read_cluster(QUEUES.encode(), "q")
+    assert described.cluster == found.cluster
     assert "quota, put on nodes of 8 GPUs" in described.words
     with pytest.raises(InputError, match="neither nodes nor GPU quotas"):
-        read_cluster(f"{api}kind: LocalQueue\n".encode(), "q")
-    assert cluster_of_flavors(TraceText(b"kind: LocalQueue\nmetadata: {name: a}\n", "q")) is None
-    for quota in ("20Gi", "1.5", "-4", "many"):
-        with pytest.raises(InputError, match=r"line 1, ClusterQueue a: its GPU quota .* is no count of GPUs"):
-            cluster_of_flavors(TraceText(QUEUES.replace("nominalQuota: 20}", f"nominalQuota: {quota}}}").encode(), "q"))
-    with pytest.raises(InputError, match="the limit is 100,000"):
-        cluster_of_flavors(TraceText(QUEUES.replace("nominalQuota: 20}", "nominalQuota: 1M}").encode(), "q"))
+        read_cluster(f"{API}kind: LocalQueue\n".encode(), "q")
+    assert stand_in(f"{API}kind: LocalQueue\nmetadata: {{name: a}}\n") is None
+    with pytest.raises(InputError, match=r"ClusterQueue a, flavor a100, nvidia.com/gpu: nominalQuota 'many' is no"):
+        stand_in(QUEUES.replace("nominalQuota: 20}", "nominalQuota: many}"))
+    with pytest.raises(InputError, match=r"nominal: Input should be greater than or equal to 0, got -4"):
+        stand_in(QUEUES.replace("nominalQuota: 20}", "nominalQuota: -4}"))
+    for quota in ("1M", "1Gi"):
+        with pytest.raises(InputError, match="the limit of a cluster is 100,000"):
+            stand_in(QUEUES.replace("nominalQuota: 20}", f"nominalQuota: {quota}}}"))

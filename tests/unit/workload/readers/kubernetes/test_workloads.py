@@ -1,6 +1,7 @@
 """Kueue Workloads as jobs: the traps of QuotaReserved, evictions, partial admission and mixed pods, by hand."""
 
 import json
+import math
 
 import pytest
 import yaml
@@ -85,6 +86,48 @@ def test_every_shape_of_a_list_reads_alike(text):
     assert (jobs.gpu_types[0], jobs.recorded_status[0]) == ("a100", "completed")
     assert jobs.meta["time_zero"] == "2025-02-03T08:00:00"
     assert jobs.meta["time_zone"] == "UTC"
+
+
+def test_what_waits_can_be_kept_as_the_queue_of_now():
+    waiting = ("08:31", "False", "Pending")
+    again = {"accumulatedPastExecutionTimeSeconds": 600}
+    trace = read(listed(
+        ran("ok"),
+        workload("runs", Admitted="08:20", PodsReady="08:20"),
+        workload("back", Admitted="08:25", status=again),
+        workload("waits", created="08:30", QuotaReserved=waiting, spec={"maximumExecutionTimeSeconds": 60}),
+        workload("thrown", QuotaReserved=waiting, Evicted=("08:30", "True", "Preempted"), status=again),
+        workload("paused", spec={"active": False}, QuotaReserved=waiting),
+    ), pending="keep")  # fmt: skip
+    status = column(trace, "recorded_status")
+    assert status == {"ok": "completed", "runs": "running", "back": "running", "waits": "pending (Pending)",
+                      "thrown": "pending (Pending)"}  # fmt: skip
+    start = column(trace, "recorded_start_s")
+    assert (start["runs"], start["back"]) == (1200, 1500)
+    assert math.isnan(start["waits"])
+    assert column(trace, "work")["waits"] == 60
+    assert column(trace, "work")["thrown"] == 3600, "as long as the longest of the list"
+    assert trace.workload.meta["snapshot"] == "2025-02-03T09:12:00Z"
+
+
+def test_a_job_of_a_queue_that_is_not_defined_is_on_hold():
+    queues = [
+        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": {"name": name, "namespace": "ns"},
+         "spec": {"clusterQueue": of}} for name, of in (("team", "vision"), ("old", "vision-2024"))
+    ]  # fmt: skip
+    vision = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "vision"}}
+    jobs = [ran("ok"), workload("waits", created="08:30"), workload("lost", queue="old"), workload("own", queue="x")]
+    status = column(read(listed(*jobs, *queues, vision), pending="keep"), "recorded_status")
+    assert status == {
+        "ok": "completed",
+        "waits": "pending",
+        "lost": "held (ClusterQueue vision-2024 not found)",
+        "own": "pending",  # without a LocalQueue in the file, nothing says that it is not defined
+    }
+    assert set(column(read(listed(*jobs, *queues), pending="keep"), "recorded_status").values()) == {
+        "completed",
+        "pending",
+    }
 
 
 def test_what_never_ran_is_dropped_by_reason():

@@ -1,5 +1,6 @@
 """sacct as text: delimiters, missing headers, steps, arrays, requeues, running and never-started jobs; by hand."""
 
+import numpy as np
 import pytest
 
 from dlsched.domain.errors import InputError
@@ -149,6 +150,20 @@ def test_known_orders(name, order, trailing):
     assert trace.workload.gpus.tolist() == [gpus] * 2
     assert trace.workload.work.tolist() == [100, 100]
     assert trace.workload.limit_s.tolist() == [3600, 3600]
+
+
+def test_pending_jobs_can_be_kept_as_they_wait():
+    head = HEAD + "|Reason"
+    lines = [entry("1") + "|None", entry("3", "PENDING", **NEVER) + "|Priority",
+             entry("4", "PENDING", submit=T + "3:00", **NEVER) + "|Dependency", LINES[3] + "|Resources",
+             LINES[5] + "|None"]  # fmt: skip
+    trace = read(sacct(*lines, head=head), pending="keep")
+    assert list(trace.workload.job_id) == ["1", "3", "4"]
+    assert reasons(trace, "dropped") == {"pending part of a job array": 1, "job never started": 1}
+    assert list(trace.workload.recorded_status) == ["completed", "pending (Priority)", "held (Dependency)"]
+    assert list(trace.workload.work) == [60, 7200, 7200]
+    assert np.isnan(trace.workload.recorded_start_s[1:]).all()
+    assert trace.workload.meta["snapshot"] == "2024-03-01T08:09:00"
 
 
 def test_header_lines_again_blank_lines_and_a_prompt():

@@ -210,6 +210,19 @@ def test_queue():
     assert any("runs until its time limit" in note for note in trace.assumptions)
 
 
+def test_all_that_waits_can_be_kept_as_it_waits():
+    trace = read({"jobs": QUEUE, "last_update": told(NOW)}, pending="keep")
+    assert list(trace.workload.job_id) == ["4", "5", "7_1", "7_2", "7_9", "3", "9", "1", "2", "6"]
+    assert reasons(trace, "dropped") == {"job has ended": 1}
+    since = column(trace, "submit_s")
+    assert since == dict.fromkeys(since, 0) | {"1": 100, "2": 300, "6": NOW + 500 - ZERO}, "in order of priority"
+    status = column(trace, "recorded_status")
+    assert (status["1"], status["3"], status["5"]) == ("running", "pending (Priority)", "held (Dependency)")
+    alone = read({"jobs": [queued(1, limit=UNSET)]}, pending="keep")
+    assert alone.workload.work.tolist() == [365 * 86_400]
+    assert alone.workload.limit_s is None
+
+
 def test_queue_of_giant_arrays_is_refused():
     giant = [queued(job, array=job, tasks="1-999999999") for job in range(1, 50)]
     with pytest.raises(InputError, match="more than 100,000 array tasks"):

@@ -1,0 +1,1 @@
+"""Compiled cycles of quota trees with one flavor of one resource."""

@@ -1,0 +1,127 @@
+"""One replay: when each job starts under a policy, with small random changes of run times and of the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dlsched.domain.cluster import Absence, Cluster
+from dlsched.domain.randomness import job_uniforms, stream
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.slurm import SlurmSetup
+from dlsched.domain.workload import Floats, Workload
+from dlsched.policies import registry
+from dlsched.studies.calibration.idle import idle_wanted_share
+from dlsched.studies.simulation import Progress, simulate
+from dlsched.workload.hostlist import compress, expand
+
+SLURM = "slurm"
+SHAKEN_S = 1.0
+SHAKEN_INTERVAL_S = 0.4
+"""Run times and the phase of the passes get up to this much, the time between backfill passes the second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A replay to run. ``shake``: number of its random changes, None for none; ``checked``: whether it is audited.
+
+    ``whole``: the cluster of which idle capacity is counted, None if it is not.
+    """
+
+    scenario: Scenario
+    policy: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    shake: int | None = None
+    checked: bool = False
+    whole: Cluster | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """Waits from submission to the first start, shape (jobs,), NaN for a job that never starts; what an audit found."""
+
+    wait_s: Floats
+    idle_wanted: float | None = None
+    audit: tuple[str, ...] = ()
+
+
+def replayed(task: Replay, progress: Progress | None = None) -> Replayed:
+    """Run one replay; jobs that can never fit are left out and never start."""
+    scenario, params = task.scenario, dict(task.params)
+    if task.shake is not None:
+        scenario, params = shaken(scenario, task.policy, params, task.seed, task.shake)
+    options = scenario.options.model_copy(update={"oversize": "drop"})
+    run = simulate(scenario.replace(options=options), task.policy, params, 0, progress)
+    jobs, ran = scenario.workload, run.prepared.scenario.workload
+    place = np.arange(len(jobs))
+    if len(ran) < len(jobs):
+        place = np.flatnonzero(np.isin(jobs.job_id.astype(str), ran.job_id.astype(str)))
+    wait_s = np.full(len(jobs), np.nan)
+    wait_s[place] = run.log.job_first_start_s - ran.submit_s
+    idle = None
+    if task.whole is not None:
+        idle = idle_wanted_share(ran, task.whole, run.log.job_first_start_s, run.log.job_end_s)
+    return Replayed(wait_s, idle, tuple(run.audit()) if task.checked else ())
+
+
+def shaken(
+    scenario: Scenario, policy: str, params: Mapping[str, Any], seed: int, number: int
+) -> tuple[Scenario, dict[str, Any]]:
+    """Return a scenario with each run time up to 1 s longer, and the parameters with Slurm's passes moved a little.
+
+    Tsafrir, Ouaknine and Feitelson, Reducing performance evaluation sensitivity and variability by input shaking: a
+    second decides which job meets which pass, so that one replay says little.
+    """
+    jobs, key = scenario.workload, seed * 1000 + number
+    longer = job_uniforms(key, "shake", jobs.job_id)[:, 0] * SHAKEN_S
+    changed = dict(params)
+    if policy == SLURM:
+        now: Any = registry.find(SLURM).parse(changed)
+        interval_s = now.over((scenario.slurm or SlurmSetup()).options).bf_interval
+        draws = stream(key, "shake").random(2)
+        changed["bf_interval"] = interval_s + SHAKEN_INTERVAL_S * draws[0]
+        changed["phase"] = now.phase + SHAKEN_S * draws[1]
+    return scenario.replace(workload=_with_work(jobs, jobs.work + longer)), changed
+
+
+def _with_work(jobs: Workload, work: Floats) -> Workload:
+    work.flags.writeable = False
+    return replace(jobs, work=work)
+
+
+def without_nodes(cluster: Cluster, share: float) -> Cluster:
+    """Return a cluster with this share of the nodes of each type, rounded up: the first ones, with their absences."""
+    kept = [int(np.ceil(pool.count * share - 1e-9)) for pool in cluster.pools]
+    if all(count == pool.count for count, pool in zip(kept, cluster.pools, strict=True)):
+        return cluster
+    number: dict[int, int] = {}
+    before = 0
+    for count, pool in zip(kept, cluster.pools, strict=True):
+        number |= dict(zip(range(before, before + count), range(len(number), len(number) + count), strict=True))
+        before += pool.count
+    pools = tuple(
+        pool.model_copy(update={"count": count, "nodes": compress(expand(pool.nodes)[:count]) if pool.nodes else ""})
+        for count, pool in zip(kept, cluster.pools, strict=True)
+    )
+    absences = tuple(
+        one.model_copy(update={"node": number[one.node]}) for one in cluster.absences if one.node in number
+    )
+    return cluster.model_copy(update={"pools": pools, "absences": absences})
+
+
+def withheld(cluster: Cluster, share: float) -> Cluster:
+    """Return the cluster with the nodes that :func:`without_nodes` leaves out absent for good, but paid for."""
+    gone: list[Absence] = []
+    before = 0
+    for pool in cluster.pools:
+        kept = int(np.ceil(pool.count * share - 1e-9))
+        gone += [
+            Absence(node=before + place, start_s=0.0, end_s=None, cause="leaves", billed=True)
+            for place in range(kept, pool.count)
+        ]
+        before += pool.count
+    return cluster.model_copy(update={"absences": (*cluster.absences, *gone)})

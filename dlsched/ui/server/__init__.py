@@ -1,0 +1,1 @@
+"""Pages about the server itself: who did what."""

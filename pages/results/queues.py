@@ -1,0 +1,3 @@
+from dlsched.ui.results.queues import queues_page
+
+queues_page()

@@ -1,0 +1,105 @@
+"""The compiled loop for list policies that stop jobs writes the engine's log, also where nodes and jobs come and go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched.domain.cluster import Absence
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import Workload
+from dlsched.policies.registry import find
+from dlsched.sim.kernels import eligible, run_kernel
+from dlsched.sim.log import PieceEnd
+from dlsched.sim.prepare import Prepared, prepare
+from dlsched.testing.logs import first_difference
+from tests.support.conformance_scenarios import built, engine_log, rigid_scenarios
+from tests.support.eventful_scenarios import eventful, joined_at, unit_of
+from tests.support.sim_fakes import jobs, nodes, scenario
+
+POLICIES: list[tuple[str, dict[str, Any]]] = [
+    ("srtf", {}),
+    ("las", {"quantum_s": 7.0}),
+    ("dlas", {"thresholds_gpu_s": (5.0, 20.0)}),
+]
+every_policy = pytest.mark.parametrize(("key", "params"), POLICIES, ids=lambda value: str(value))
+
+
+def check_equal(prepared: Prepared, key: str, params: dict[str, Any]) -> None:
+    spec = find(key)
+    policy = built(spec, prepared, params)
+    assert eligible(prepared, policy)
+    assert policy.kernel_rule is not None
+    by_kernel = run_kernel(prepared, policy.kernel_rule)
+    by_engine = engine_log(spec, prepared, params)
+    assert first_difference(by_engine, by_kernel) == ""
+    assert (by_kernel.stalled, by_kernel.start_s) == (by_engine.stalled, by_engine.start_s)
+    assert by_kernel.end_s == pytest.approx(by_engine.end_s, rel=1e-12)
+
+
+@every_policy
+@settings(max_examples=100)
+@given(data=st.data())
+def test_small_workloads_with_many_ties(key: str, params: dict[str, Any], data: st.DataObject):
+    prepared = prepare(data.draw(rigid_scenarios(pool=data.draw(st.booleans()), lasting=False)))
+    if len(prepared.scenario.workload):
+        check_equal(prepared, key, params)
+
+
+@every_policy
+def test_where_much_happens_to_jobs_and_nodes(key: str, params: dict[str, Any]):
+    for number in range(60):
+        prepared = eventful(number)
+        if len(prepared.scenario.workload):
+            check_equal(prepared, key, in_units(params, number))
+
+
+@every_policy
+def test_runs_that_are_joined_in_the_middle(key: str, params: dict[str, Any]):
+    parts = [(number, joined_at(number)) for number in range(30)]
+    for number, prepared in parts:
+        if prepared is not None:
+            check_equal(prepared, key, in_units(params, number))
+    assert sum(prepared is not None for _, prepared in parts) > 20
+
+
+def in_units(params: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return the parameters in the unit of time of a scenario."""
+    return {name: np.multiply(value, unit_of(number)).tolist() for name, value in params.items()}
+
+
+@every_policy
+@pytest.mark.parametrize("placement", ["best-fit", "spread"])
+def test_a_queue_of_thousands(key: str, params: dict[str, Any], placement: str):
+    loaded = _loaded(2600, placement=placement, horizon_s=400.0)
+    check_equal(prepare(loaded), key, params | ({"quantum_s": 30.0} if key == "las" else {}))
+
+
+def _loaded(count: int, **options: Any) -> Scenario:
+    dice = np.random.default_rng(5)
+    columns = {
+        "job_id": np.arange(count).astype(str),
+        "submit_s": np.sort(dice.integers(0, 60, count)).astype(float),
+        "work": np.ceil(dice.lognormal(3, 1.5, count)),
+        "workers": dice.choice([1, 1, 1, 2, 4, 8, 16], count),
+    }
+    return scenario(Workload.from_columns(columns), nodes(6), **options)
+
+
+def test_the_run_ends_as_a_job_is_moved():
+    loaded = _loaded(120, placement="best-fit")
+    whole = engine_log(find("las"), prepare(loaded), {"quantum_s": 7.0})
+    moved_s = whole.piece_end_s[whole.piece_end == PieceEnd.MOVED]
+    assert len(moved_s)
+    for horizon_s in moved_s[:3].tolist():
+        options = loaded.options.model_copy(update={"horizon_s": horizon_s})
+        check_equal(prepare(loaded.replace(options=options)), "las", {"quantum_s": 7.0})
+
+
+def test_an_alarm_rests_while_all_nodes_are_away():
+    away = scenario(jobs((0, 10, 2)), nodes(1, absences=[Absence(node=0, start_s=5.0, end_s=50_000.0)]))
+    check_equal(prepare(away), "las", {"quantum_s": 7.0})

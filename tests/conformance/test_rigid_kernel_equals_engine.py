@@ -1,0 +1,108 @@
+"""The compiled loop for list policies that never stop a job writes the engine's log, also for cores and partitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.plan import Share
+from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.workload import Workload
+from dlsched.policies.registry import find
+from dlsched.sim.kernels import eligible, run_kernel
+from dlsched.sim.log import PieceEnd
+from dlsched.sim.prepare import Prepared, Underway, prepare
+from dlsched.testing.logs import first_difference
+from tests.support.conformance_scenarios import built, engine_log, rigid_scenarios
+from tests.support.eventful_scenarios import eventful, joined_at
+
+POLICIES: list[tuple[str, dict[str, Any]]] = [
+    ("fifo", {}),
+    ("fifo-skip", {}),
+    ("sjf", {}),
+    ("priority", {}),
+    ("easy-backfill", {}),
+    ("easy-backfill", {"events": "single"}),
+    ("drf", {}),
+    ("conservative", {}),
+    ("conservative", {"events": "single"}),
+]
+every_policy = pytest.mark.parametrize(("key", "params"), POLICIES, ids=lambda value: str(value))
+
+
+@every_policy
+@settings(max_examples=60)
+@given(data=st.data())
+def test_small_workloads_with_many_ties(key: str, params: dict[str, Any], data: st.DataObject):
+    prepared = prepare(data.draw(rigid_scenarios(pool=key == "conservative", lasting=key == "drf")))
+    if len(prepared.scenario.workload):
+        check_equal(prepared, key, params)
+
+
+@every_policy
+def test_where_much_happens_to_jobs_and_nodes(key: str, params: dict[str, Any]):
+    for number in range(40):
+        prepared = eventful(number, pool=key == "conservative", lasting=key == "drf")
+        if len(prepared.scenario.workload):
+            check_equal(prepared, key, params)
+
+
+@every_policy
+def test_runs_that_are_joined_in_the_middle(key: str, params: dict[str, Any]):
+    parts = [joined_at(number, pool=key == "conservative", lasting=key == "drf") for number in range(25)]
+    for prepared in parts:
+        if prepared is not None:
+            check_equal(prepared, key, params)
+    assert sum(prepared is not None for prepared in parts) > 15
+
+
+def check_equal(prepared: Prepared, key: str, params: dict[str, Any]) -> None:
+    spec = find(key)
+    policy = built(spec, prepared, params)
+    assert eligible(prepared, policy)
+    assert policy.kernel_rule is not None
+    by_kernel = run_kernel(prepared, policy.kernel_rule)
+    by_engine = engine_log(spec, prepared, params)
+    assert first_difference(by_engine, by_kernel) == ""
+    assert (by_kernel.stalled, by_kernel.start_s) == (by_engine.stalled, by_engine.start_s)
+    assert by_kernel.end_s == pytest.approx(by_engine.end_s, rel=1e-12)
+
+
+def test_a_job_that_joins_two_queues_is_left_to_the_engine():
+    columns = {"job_id": ["a", "b"], "submit_s": [0, 1], "work": [5, 5], "workers": [1, 1], "partition": ["p", "p|r"]}
+    pools = tuple(Pool(vm=VmType(name=name, gpus=1), count=1, partition=name) for name in ("p", "r"))
+    spec, cluster = find("fifo"), Cluster(pools=pools)
+    together = prepare(Scenario(Workload.from_columns(columns), cluster, SimulationRules()))
+    apart = prepare(Scenario(Workload.from_columns(columns | {"partition": ["p", "r"]}), cluster, SimulationRules()))
+    assert not eligible(together, built(spec, together))
+    assert eligible(apart, built(spec, apart))
+
+
+@pytest.mark.parametrize("key", ["fifo", "sjf", "easy-backfill"])
+def test_a_run_that_is_joined_as_a_node_goes_and_loses_another_later(key: str):
+    columns = {
+        "job_id": list("abcdef"),
+        "submit_s": [0, 1, 2, 5, 6, 7],
+        "work": [20, 30, 9, 4, 3, 2],
+        "workers": [2, 1, 2, 1, 2, 2],
+    }
+    away = (Absence(node=2, start_s=5.0, end_s=30.0, cause="maintenance"), Absence(node=0, start_s=12.0, end_s=14.0))
+    cluster = Cluster(pools=(Pool(vm=VmType(name="vm", gpus=2), count=3),), absences=away)
+    rules = SimulationRules(checkpoint_s=3.0, restart_s=1.0)
+    prepared = prepare(Scenario(Workload.from_columns(columns), cluster, rules))
+    held = {0: (0.0, (Share(0, 2),)), 1: (1.0, (Share(1, 1),))}
+    prepared = replace(prepared, underway=Underway(5.0, held))
+    policy = built(find(key), prepared)
+    assert eligible(prepared, policy)
+    assert policy.kernel_rule is not None
+    log = run_kernel(prepared, policy.kernel_rule)
+    assert log.piece_end[0] == PieceEnd.NODE_LOST
+    assert log.piece_lost_work[0] == 2.0  # 11 s of progress since 1 s, checkpoints after 3, 6 and 9
+    assert first_difference(engine_log(find(key), prepared), log) == ""
+    early = replace(prepared, underway=Underway(6.0, held))
+    assert not eligible(early, built(find(key), early))

@@ -1,0 +1,95 @@
+"""Which queue lends what, by hand and in random runs: all that is borrowed is lent by somebody."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dlsched.domain.queue_lookup import QuotaClock
+from dlsched.domain.queue_tree import Cohort, Queue, QueueTree, Quota, QuotaChange
+from dlsched.studies.inspect.queues import queues_of_run
+from dlsched.studies.inspect.queues.states import states_of, waiting_of
+from dlsched.studies.simulation import simulate
+from dlsched.workload.catalogue import data_path
+from dlsched.workload.scenario_file import read_scenario
+
+COMPANY = QueueTree(
+    cohorts={"company": Cohort(quota=(Quota(nominal=4),)), "research": Cohort(parent="company")},
+    tree={
+        "a": Queue(parent="research", quota=(Quota(nominal=8),)),
+        "b": Queue(parent="research", quota=(Quota(nominal=6, lend=2),)),
+        "c": Queue(parent="research", quota=(Quota(nominal=4),)),
+        "d": Queue(parent="company", quota=(Quota(nominal=10),)),
+    },
+)
+
+
+def holds(*rows):
+    names = ["row", "queue", "from_s", "to_s", "amount"]
+    return pd.DataFrame(rows, columns=names).assign(flavor="all", resource="gpus")
+
+
+def lent_at(tree, at_s, *rows):
+    states = states_of(tree, QuotaClock(tree), holds(*rows), 0.0, 100.0)
+    place = np.searchsorted(states.at_s, at_s, side="right") - 1
+    return {name: float(of.lent[place]) for (name, _, _), of in states.of.items() if of.lent[place]}
+
+
+def test_members_lend_in_proportion_before_the_cohort_above():
+    # a borrows 3; in research b spares min(6, lend 2) and c spares 4: 1 and 2
+    assert lent_at(COMPANY, 10.0, (0, "a", 0.0, 50.0, 11.0)) == {"b": 1, "c": 2}
+    assert lent_at(COMPANY, 60.0, (0, "a", 0.0, 50.0, 11.0)) == {}
+
+
+def test_what_is_left_comes_from_the_cohort_above_its_own_quota_first():
+    # a borrows 12: 6 of research; then 4 of the company's own, then 2 of d
+    assert lent_at(COMPANY, 10.0, (0, "a", 0.0, 50.0, 20.0)) == {"b": 2, "c": 4, "company": 4, "d": 2}
+    # d borrows 3 of the company's own quota
+    assert lent_at(COMPANY, 10.0, (0, "d", 0.0, 50.0, 13.0)) == {"company": 3}
+
+
+def test_quotas_change_by_the_clock():
+    change = QuotaChange(at_s=40.0, set={"a.all.gpus.nominal": 11.0})
+    tree = COMPANY.model_copy(update={"changes": (change,)})
+    rows = [(0, "a", 0.0, 80.0, 11.0)]
+    assert lent_at(tree, 20.0, *rows) == {"b": 1, "c": 2}
+    assert lent_at(tree, 60.0, *rows) == {}
+
+
+def test_times_without_quota():
+    jobs = pd.DataFrame({"submit_s": [0.0, 5.0, 7.0], "left_s": [40.0, np.nan, 7.5]})
+    held = holds((0, "a", 2.0, 10.0, 1.0), (0, "a", 25.0, 40.0, 1.0))
+    rows, from_s, to_s = waiting_of(jobs, held, 50.0)
+    assert list(zip(rows.tolist(), from_s.tolist(), to_s.tolist(), strict=True)) == [
+        (0, 0, 2), (0, 10, 25), (1, 5, 50), (2, 7, 7.5),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [
+    [(0, "a", 0.0, 50.0, 14.0), (1, "d", 10.0, 90.0, 12.0), (2, "b", 20.0, 70.0, 5.0)],
+    [(0, "c", 0.0, 50.0, 9.0), (1, "a", 10.0, 90.0, 9.0), (2, "d", 20.0, 70.0, 4.0)],
+])  # fmt: skip
+def test_all_that_is_borrowed_is_lent(rows):
+    states = states_of(COMPANY, QuotaClock(COMPANY), holds(*rows), 0.0, 100.0)
+    borrowed = sum(np.maximum(states.of[name, "all", "gpus"].used - states.of[name, "all", "gpus"].nominal, 0.0)
+                   for name in COMPANY.tree)  # fmt: skip
+    lent = sum(of.lent for of in states.of.values())
+    assert lent == pytest.approx(borrowed)
+    for name in COMPANY.tree:
+        own = states.of[name, "all", "gpus"]
+        assert (own.lent + np.minimum(own.used, own.nominal) <= own.nominal + 1e-9).all()
+
+
+def test_the_bundled_example_end_to_end():
+    run = simulate(read_scenario(data_path("quotas.toml")), "queue-tree")
+    assert run.audit() == []
+    answer = queues_of_run(run)
+    assert answer.total("used_h") == pytest.approx(run.metrics["gpu_hours_held"], rel=1e-6)
+    assert answer.total("borrowed_h") > 0.05 * answer.total("used_h")
+    assert answer.stopped == run.metrics["preemptions"]
+    assert answer.stopped > 0
+    company_h = 8 * (answer.end_s - answer.start_s) / 3600
+    assert 0 < answer.total("borrowed_h") - answer.total("lent_h") < company_h  # the rest is the company's own quota
+    for one in answer.queues:
+        assert sum(one.waited_s.values()) == pytest.approx(
+            float(run.jobs.loc[run.jobs["group"] == one.queue, "wait_s"].sum()), rel=1e-6
+        )
