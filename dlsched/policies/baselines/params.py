@@ -47,12 +47,12 @@ class LasParams(ListParams):
 class DlasParams(ListParams):
     """Parameters of discretised least attained service.
 
-    The default of 8 GPU-hours parts the 68,503 jobs of the public Philly trace into 94 % of the jobs with 6 % of
-    the GPU time, which stay in the first queue, and the rest.
+    The default thresholds are 0.5, 2, 8, ... 2,048 GPU-hours: where run times spread over many orders of magnitude, a
+    job waits only behind jobs that have used at most a few times as much as it has, and is stopped a few times only.
     """
 
     thresholds_gpu_s: tuple[float, ...] = Field(
-        (28_800.0,),
+        tuple(1800.0 * 4**number for number in range(7)),
         min_length=1,
         max_length=16,
         description="GPU-seconds used at which a job moves to the next lower queue, in rising order; one number makes "

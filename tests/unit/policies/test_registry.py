@@ -43,6 +43,7 @@ def test_prices_are_met_only_when_every_type_has_one():
 
 def test_thresholds_from_text_and_their_rules():
     spec = find("dlas")
+    assert [held / 3600 for held in spec.parse({}).model_dump()["thresholds_gpu_s"]] == [0.5, 2, 8, 32, 128, 512, 2048]
     assert spec.parse({"thresholds_gpu_s": "3600, 7200"}) == spec.parse({"thresholds_gpu_s": [3600, 7200]})
     assert spec.parse({"thresholds_gpu_s": 60}) == spec.parse({"thresholds_gpu_s": (60.0,)})
     for bad in ("7200, 3600", "0", "", "a", ()):
