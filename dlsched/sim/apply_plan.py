@@ -17,7 +17,7 @@ from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.renaming import rename_slots
 from dlsched.sim.reservations import check_reservations, room_between
 from dlsched.sim.state import blocked_total
-from dlsched.sim.world import World, gang_width, rows_on
+from dlsched.sim.world import World, gang_width
 
 
 def apply_plan(world: World, plan: Plan, now_s: float) -> bool:
@@ -82,7 +82,10 @@ def _apply_now(world: World, changes: list[AllocationChange], vms: Mapping[int, 
     """Put every row on what it shall hold now; return whether any row or slot changed."""
     todo = {change.row: change for change in changes if _moves(world, change, vms)}
     if vms:
-        stay = {row for node in vms for row in rows_on(world.held, node)} - {change.row for change in changes}
+        named = {change.row for change in changes}
+        stay = {
+            row for row, shares in world.held.items() if row not in named and any(share.node in vms for share in shares)
+        }
         todo |= {row: AllocationChange(row, 0, world.held[row], (), None, True) for row in sorted(stay)}
     blocked = world.blocked
     if blocked or any(change.blocked is not None for change in changes):
@@ -115,7 +118,7 @@ def _moves(world: World, change: AllocationChange, vms: Mapping[int, int]) -> bo
     held = world.held.get(change.row, ())
     if change.shares is None:
         return True
-    if len(held) != len(change.shares) or (held != change.shares and sorted(held) != sorted(change.shares)):
+    if held != change.shares and (len(held) < 2 or sorted(held) != sorted(change.shares)):
         return True
     return bool(vms) and any(share.node in vms for share in held)
 

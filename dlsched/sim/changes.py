@@ -33,7 +33,10 @@ def read_change(world: World, row: int, allocation: Allocation, now_s: float) ->
         raise PlanError(f"At {now_s:g} s: the plan names job {world.jobs.job_id[row]!r}, which has ended.")
     if not allocation:
         return AllocationChange(row, 0, (), (), None, False)
-    current, future = _split(world, row, allocation, now_s)
+    current: Step | None = allocation[0]
+    future: tuple[Step, ...] = ()
+    if len(allocation) > 1 or allocation[0].start_s is not None:  # most last until completion
+        current, future = _split(world, row, allocation, now_s)
     for step in allocation:
         _check_step(world, row, step, now_s)
     if current is None or current.workers == 0:
@@ -66,24 +69,33 @@ def _check_step(world: World, row: int, step: Step, now_s: float) -> None:
     """Raise PlanError when width and shares disagree, a node does not exist, or the width is not legal."""
     if step.workers == 0 and not step.shares and not step.servers:
         return
-    job = f"At {now_s:g} s: job {world.jobs.job_id[row]!r}"
     if step.shares is not None:
         if gang_width(step.shares) != (step.workers, step.servers):
-            raise PlanError(f"{job}: the shares hold {gang_width(step.shares)}, not {step.workers, step.servers}.")
+            held = gang_width(step.shares)
+            raise PlanError(f"{_job(world, row, now_s)}: the shares hold {held}, not {step.workers, step.servers}.")
+        num_nodes = len(world.nodes.vm)
         for share in step.shares:
-            if not 0 <= share.node < len(world.nodes.vm):
-                raise PlanError(f"{job}: there is no node {share.node}; the last one is {len(world.nodes.vm) - 1}.")
+            if not 0 <= share.node < num_nodes:
+                job = _job(world, row, now_s)
+                raise PlanError(f"{job}: there is no node {share.node}; the last one is {num_nodes - 1}.")
             if share.workers < 0 or share.servers < 0 or share.workers + share.servers == 0:
+                job = _job(world, row, now_s)
                 raise PlanError(f"{job}: a share of {share.workers} workers on node {share.node} holds nothing.")
         if len(step.shares) > 1 and len({share.node for share in step.shares}) < len(step.shares):
-            raise PlanError(f"{job}: two shares on one node.")
+            raise PlanError(f"{_job(world, row, now_s)}: two shares on one node.")
     elif step.servers:
+        job = _job(world, row, now_s)
         raise PlanError(f"{job}: a number of workers brings its own servers; name the shares for any other number.")
-    if not world.speed.legal(row, step.workers, _servers(world, row, step)):
+    servers = _servers(world, row, step)
+    if not world.speed.legal(row, step.workers, servers):
         smallest, largest = (limit[row] for limit in world.speed.limits())
-        servers = _servers(world, row, step)
-        beside = f" and {servers} servers" if servers else ""
+        job, beside = _job(world, row, now_s), f" and {servers} servers" if servers else ""
         raise PlanError(f"{job} cannot run with {step.workers} workers{beside}; allowed are {smallest} to {largest}.")
+
+
+def _job(world: World, row: int, now_s: float) -> str:
+    """Return how a message begins; plans are long, so only those that are wrong pay for it."""
+    return f"At {now_s:g} s: job {world.jobs.job_id[row]!r}"
 
 
 def _servers(world: World, row: int, step: Step) -> int:

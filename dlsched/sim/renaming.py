@@ -7,7 +7,7 @@ the engine permutes the slots of the plan such that the most (VM type, job, widt
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -90,7 +90,8 @@ def _contents(world: World, changes: Sequence[AllocationChange]) -> _Contents:
     contents = _Contents()
     named = {change.row: change for change in changes}
     for row, shares in world.held.items():
-        contents.now.update(share.node for share in shares)
+        for share in shares:
+            contents.now[share.node] += 1
         if row not in named or named[row].keeps_nodes:
             _count(contents, shares, shares)
             contents.pinned.update(share.node for share in shares)
@@ -102,8 +103,14 @@ def _contents(world: World, changes: Sequence[AllocationChange]) -> _Contents:
     return contents
 
 
-def _count(contents: _Contents, then: Iterable[Share], now: Iterable[Share]) -> None:
+def _count(contents: _Contents, then: tuple[Share, ...], now: tuple[Share, ...]) -> None:
     """Note the shares of one job under the plan, and which of them are equal to one it holds now."""
+    if len(then) == len(now) == 1:  # a rented job is on one node
+        planned, real = then[0], now[0]
+        contents.then[planned.node] += 1
+        if planned.workers == real.workers and planned.servers == real.servers:
+            contents.stays[planned.node, real.node] += 1
+        return
     held: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for share in now:
         held[share.workers, share.servers].append(share.node)
@@ -126,6 +133,8 @@ def _staying(contents: _Contents, planned: list[int], real: list[int], target: I
 
 
 def _renamed(change: AllocationChange, name: Mapping[int, int]) -> AllocationChange:
-    if not change.shares or all(name.get(share.node, share.node) == share.node for share in change.shares):
-        return change  # most stay, and a copy costs more than a look
-    return change._replace(shares=tuple(Share(name.get(s.node, s.node), s.workers, s.servers) for s in change.shares))
+    shares = change.shares
+    if not shares:
+        return change
+    renamed = tuple([Share(name.get(node, node), workers, servers) for node, workers, servers in shares])
+    return AllocationChange(change.row, change.workers, renamed, change.future, change.blocked, change.keeps_nodes)

@@ -119,11 +119,12 @@ class StateAdapter:
         runs = schedule.node >= 0
         moves[runs] |= touched[schedule.node[runs]]
         named = np.flatnonzero(moves)
-        columns = (column[named].tolist() for column in (self.rows, schedule.node, schedule.gpus, held.node))
-        for row, node, gpus, held_node in zip(*columns, strict=True):
+        workers = schedule.gpus[named] // demand[self.rows[named], GPU].astype(np.int64)
+        slot = np.where(schedule.node[named] >= 0, self.slots[schedule.node[named]], -1)
+        columns = (self.rows[named], slot, workers, held.node[named])
+        for row, node, width, held_node in zip(*(column.tolist() for column in columns), strict=True):
             if node >= 0:
-                workers = gpus // int(demand[row, GPU])
-                found[row] = (Step(workers, (Share(int(self.slots[node]), workers),)),)
+                found[row] = (Step(width, (Share(node, width),)),)
             elif held_node >= 0:
                 found[row] = ()
         return found
@@ -155,12 +156,17 @@ def _held(state: State, rows: Ints, slots: Ints, now_vm: Ints) -> tuple[Schedule
     gpus = np.zeros(len(rows), dtype=np.int64)
     demand = state.jobs.demand
     place = {slot: number for number, slot in enumerate(slots.tolist())}
-    for number, row in enumerate(rows.tolist()):
+    running = np.searchsorted(rows, state.running)
+    for number, row, per_worker in zip(
+        running.tolist(), rows[running].tolist(), demand[rows[running], GPU].tolist(), strict=True
+    ):
         shares = state.held(row)
-        if shares:
-            node[number] = place[shares[0].node]
-            gpus[number] = sum(share.workers for share in shares) * int(demand[row, GPU])
-            spread[number] = len(shares) > 1
+        node[number] = place[shares[0].node]
+        if len(shares) == 1:
+            gpus[number] = shares[0].workers * int(per_worker)
+        else:
+            gpus[number] = sum(share.workers for share in shares) * int(per_worker)
+            spread[number] = True
     return Schedule(node, gpus, now_vm.astype(np.int64)), spread
 
 
