@@ -161,6 +161,11 @@ class State(Protocol):
         """Seconds without progress that a resize or move costs a running job; 0 where its old width keeps running."""
         ...
 
+    @property
+    def bills_hours(self) -> bool:
+        """Whether each rental is billed by the started hour; else to the second."""
+        ...
+
     def restart_ahead_s(self, rows: Ints) -> Floats:
         """Seconds without progress ahead: what is left of a running row's restart, a whole one for a waiting row."""
         ...

@@ -102,6 +102,11 @@ class PolicyView:
         options = self._world.options
         return options.restart_s if options.restart_mode == "pause" else 0.0
 
+    @property
+    def bills_hours(self) -> bool:
+        """Whether each rental is billed by the started hour; else to the second."""
+        return self._world.options.billing == "hour"
+
     def restart_ahead_s(self, rows: Ints) -> Floats:
         """Seconds without progress ahead: what is left of a running row's restart, a whole one for a waiting row."""
         progress = self._world.progress

@@ -1,15 +1,15 @@
 """Market: jobs mix configurations over their life and pay a price for GPUs that clears the pool.
 
 Every job picks the cheapest way to finish: machine costs at the lowest price per GPU, lateness, and an extra price for
-GPUs while they are short. A job that cannot afford that price now waits, if running ``wait`` later at
-``later_price`` times the extra price is cheaper. The inner loops are compiled, see
-:mod:`dlsched.policies.gpuaas.market_kernels`; the first call in a process loads them.
+GPUs while they are short. A GPU type whose large machines cost more per GPU counts as several (decision 072). A job
+that cannot afford the extra price now waits, if running ``wait`` later at ``later_price`` times that price is cheaper.
+The inner loops are compiled, see :mod:`dlsched.policies.gpuaas.market_kernels`; the first call in a process loads them.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from dlsched.policies.gpuaas.repair import can_open_enough, must_open, open_enou
 
 BACKLOG_SHARE = 0.4
 """What the backlog counts beside the mean run in the time the extra price takes to fall."""
+TIER = 1.1
+"""Part by which the lowest price per GPU must rise with the size of a machine to make a tier of its own."""
 SHORTEST_WAKE = 0.0025
 """While GPUs are short, switches are this part of that time apart at least: events come soon enough then."""
 
@@ -68,6 +70,7 @@ def market(instance: Instance, settings: MarketSettings | None = None) -> Market
         return MarketPlan(Schedule.empty(instance), None, 0.0, np.zeros(families))
     from dlsched.policies.gpuaas.market_kernels.decide import decide  # loads numba
 
+    instance = in_tiers(instance)
     tables = _tables(instance)
     fall = _time_to_fall(tables, settings)
     wake_in = decide(tables, _rules(settings, fall))
@@ -78,6 +81,33 @@ def market(instance: Instance, settings: MarketSettings | None = None) -> Market
         schedule = open_enough(instance, schedule)
     prices = tables.extra.copy()
     return MarketPlan(schedule, wake_in if math.isfinite(wake_in) else None, float(prices.max(initial=0.0)), prices)
+
+
+def in_tiers(instance: Instance) -> Instance:
+    """Return the instance with a GPU type split in two where large machines cost more per GPU than small ones.
+
+    Every job sees the lowest price per GPU of a type, so a type whose GPUs come at several prices would look cheaper
+    than it is to wide jobs. It is split at each number of GPUs where the lowest price per GPU among machines with at
+    least so many rises by more than ``TIER``. Nodes that stay are paid whoever uses them: nothing is split there.
+    """
+    if (instance.node_vm >= 0).any():
+        return instance
+    tier_of_vm = np.zeros_like(instance.vm_family)
+    for family in np.unique(instance.vm_family).tolist():
+        vms = np.flatnonzero(instance.vm_family == family)
+        vms = vms[np.argsort(instance.vm_gpus[vms], kind="stable")]
+        per_gpu = instance.vm_price[vms] / instance.vm_gpus[vms]
+        least = np.minimum.accumulate(per_gpu[::-1])[::-1]
+        tier, of_tier = int(tier_of_vm.max()) + 1, least[0]
+        for vm, price in zip(vms.tolist(), least.tolist(), strict=True):
+            if price > TIER * of_tier:
+                tier, of_tier = tier + 1, price
+            tier_of_vm[vm] = tier
+    tiers, first, number = np.unique(tier_of_vm, return_index=True, return_inverse=True)
+    if len(tiers) == len(np.unique(instance.vm_family)):
+        return instance
+    times = np.ascontiguousarray(instance.times[:, instance.vm_family[first]])
+    return replace(instance, times=times, vm_family=number.astype(np.int64))
 
 
 def _time_to_fall(tables: Market, settings: MarketSettings) -> float:

@@ -77,7 +77,7 @@ class MarketParams(PeriodParams):
     mixing: bool = Field(
         True,
         description="Let a job run on a faster configuration first and a cheaper one later, if that is cheaper "
-        "overall; off where a change costs a restart.",
+        "overall; off where a change costs a restart or machines are billed by the hour.",
     )
     wait_h: float = Field(
         10.0,

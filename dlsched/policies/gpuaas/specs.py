@@ -113,7 +113,7 @@ def _market(params: MarketParams) -> Core:
 
     def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         settings = MarketSettings(
-            mixing=params.mixing and adapter.state.change_s == 0,
+            mixing=params.mixing and adapter.state.change_s == 0 and not adapter.state.bills_hours,
             wait=params.wait_h * HOUR_S,
             later_price=params.later_price,
         )

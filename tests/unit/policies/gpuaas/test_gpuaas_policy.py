@@ -154,6 +154,14 @@ def test_mixing_is_left_out_where_a_change_costs_a_restart():
     assert held(run) == [("j0", 2, "k2")]
 
 
+def test_mixing_is_left_out_where_leases_are_billed_by_the_hour():
+    by_second, by_hour = (
+        scenario([80.0]).replace(options=SimulationRules(billing=unit)) for unit in ("second", "hour")
+    )
+    assert len(held(clean(simulate(by_second, "gpuaas-market", {"period_s": None})))) == 2
+    assert len(held(clean(simulate(by_hour, "gpuaas-market", {"period_s": None})))) == 1
+
+
 COSTS = {
     "1-3-30-1000-exponential-75000": {
         "gpuaas-fifo": 20868.8, "gpuaas-edf": 8561.5, "gpuaas-priority": 15807.8, "gpuaas-greedy": 1389.6,

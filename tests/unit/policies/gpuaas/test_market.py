@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.policies.gpuaas.instance import Instance, violations
-from dlsched.policies.gpuaas.market import MarketSettings, _rules, _tables, _time_to_fall, market
+from dlsched.policies.gpuaas.market import MarketSettings, _rules, _tables, _time_to_fall, in_tiers, market
 from dlsched.policies.gpuaas.market_kernels.decide import decide
 from dlsched.policies.gpuaas.repair import can_open_enough
 from dlsched.speed.mixing import job_lower_bounds
@@ -226,9 +226,44 @@ def test_machines_dear_for_their_size_are_avoided_while_there_are_nodes():
     dear = [(0, 1, 1.0), (0, 2, 3.0)]
     times = [[[10.0, 9.0]], [[10.0, 9.0]]]
     assert market(instance(times, INF, dear, 2)).schedule.vm.tolist() == [0, 0]
-    shared = market(instance(times, INF, dear, 1)).schedule
+    in_turn = market(instance(times, INF, dear, 1)).schedule  # 10 h at $1 twice, not 10 h at $3
+    assert in_turn.node.tolist() == [0, -1]
+    assert in_turn.vm.tolist() == [0]
+    shared = market(instance(times, 10.0, dear, 1, weight=9.0)).schedule
     assert shared.node.tolist() == [0, 0]
     assert shared.vm.tolist() == [1]
+
+
+def test_a_gpu_type_is_split_where_gpus_of_larger_machines_cost_more():
+    # per GPU 1, 1.05, 1.5 and 1.2: the machine with 4 costs 1.2 at least, as do all with at least 4
+    machines = [(0, 1, 1.0), (0, 2, 2.1), (0, 4, 6.0), (0, 8, 9.6), (1, 1, 2.0), (1, 8, 4.0)]
+    times = np.arange(1.0, 33.0).reshape(2, 2, 8)
+    split = in_tiers(instance(times, INF, machines, 3))
+    assert split.vm_family.tolist() == [0, 0, 1, 1, 2, 2]
+    assert np.array_equal(split.times, times[:, [0, 0, 1]])
+    assert split.holder[1, :8].tolist() == [2, 2, 2, 2, 3, 3, 3, 3]
+
+
+def test_nothing_is_split_at_one_price_per_gpu_nor_on_nodes_that_stay():
+    machines = [(0, 1, 0.56), (0, 2, 1.13), (0, 8, 4.48)]
+    flat = instance([[[10.0, 6.0]]], INF, machines, 2)
+    assert in_tiers(flat) is flat
+    stays = instance([[[10.0, 6.0]]], INF, [(0, 1, 1.0), (0, 2, 4.0)], [0, 1])
+    assert in_tiers(stays) is stays
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32))
+def test_a_job_alone_takes_its_cheapest_machine_whatever_the_prices(seed):
+    """Nothing is cheaper than the best whole machine where no second configuration helps: no due date."""
+    rng = np.random.default_rng(seed)
+    per_gpu = np.cumprod(np.append(1.0, rng.uniform(1.11, 2.0, 3)))
+    machines = [(0, gpus, price * gpus) for gpus, price in zip((1, 2, 4, 8), per_gpu, strict=True)]
+    times = np.sort(rng.uniform(2, 20, (1, 1, 8)))[:, :, ::-1].copy()
+    point = instance(times, INF, machines)
+    plan = market(point)
+    vm, gpus = int(plan.schedule.vm[0]), int(plan.schedule.gpus[0])
+    assert times[0, 0, gpus - 1] * point.vm_price[vm] == pytest.approx(np.min(times * point.config_price))
 
 
 def test_cheap_large_machines_are_shared():
