@@ -22,7 +22,7 @@ WIDTHS, SHARES = (1, 2, 4, 8, 16, 32), (0.6, 0.1, 0.12, 0.12, 0.04, 0.02)
 def lines(folder: Path) -> Iterator[Line]:
     """Yield each promise; nothing is read or written, so ``folder`` stays empty."""
     for key in ("easy-backfill", "sjf", "fifo-skip", "conservative"):
-        gpus, rule = (1, "pool") if key == "conservative" else (8, "best-fit")  # what its compiled loop needs
+        gpus, rule = (1, "pool") if key == "conservative" else (8, "best-fit")
         cpu_s(key, made_up(100, 40, 1.2, gpus, rule))  # loads the compiled code
         few_s, many_s = (cpu_s(key, made_up(jobs, 100, 1.2, gpus, rule)) for jobs in (40_000, 160_000))
         yield Line(f"{key}, 40,000 jobs at load 1.2", "CPU s", 0.6, few_s)
@@ -32,6 +32,10 @@ def lines(folder: Path) -> Iterator[Line]:
     )
     overloaded = made_up(187_520, nodes=256, load=3.0, gpus=1, placement="pool")
     yield Line("conservative, 187,520 in a pool of 256, load 3", "CPU s", 20.0, cpu_s("conservative", overloaded))
+    for load, promised_s in ((0.97, 1.0), (1.2, 3.0)):
+        on_nodes = made_up(10_000, nodes=100, load=load)
+        name = f"conservative, 10,000 on 100x8, best-fit, load {load}"
+        yield Line(name, "CPU s", promised_s, cpu_s("conservative", on_nodes))
     pool = made_up(28_000, nodes=100, load=0.75, gpus=1, placement="pool")
     for key in ("easy-backfill", "conservative"):
         yield Line(f"{key}, 28,000 jobs in a pool of 100", "CPU s", 0.3, cpu_s(key, pool))

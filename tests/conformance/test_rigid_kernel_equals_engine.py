@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from dlsched.sim.kernels import eligible, run_kernel
 from dlsched.sim.log import PieceEnd
 from dlsched.sim.prepare import Prepared, Underway, prepare
 from dlsched.testing.logs import first_difference
-from tests.support.conformance_scenarios import built, engine_log, rigid_scenarios
+from tests.support.conformance_scenarios import ON_NODES, built, engine_log, rigid_scenarios
 from tests.support.eventful_scenarios import eventful, joined_at
 
 POLICIES: list[tuple[str, dict[str, Any]]] = [
@@ -39,7 +40,7 @@ every_policy = pytest.mark.parametrize(("key", "params"), POLICIES, ids=lambda v
 @settings(max_examples=60)
 @given(data=st.data())
 def test_small_workloads_with_many_ties(key: str, params: dict[str, Any], data: st.DataObject):
-    prepared = prepare(data.draw(rigid_scenarios(pool=key == "conservative", lasting=key == "drf")))
+    prepared = prepare(data.draw(rigid_scenarios(**what_is_compiled(key, pool=data.draw(st.booleans())))))
     if len(prepared.scenario.workload):
         check_equal(prepared, key, params)
 
@@ -47,18 +48,46 @@ def test_small_workloads_with_many_ties(key: str, params: dict[str, Any], data: 
 @every_policy
 def test_where_much_happens_to_jobs_and_nodes(key: str, params: dict[str, Any]):
     for number in range(40):
-        prepared = eventful(number, pool=key == "conservative", lasting=key == "drf")
+        prepared = eventful(number, **what_is_compiled(key, pool=number % 4 == 0))
         if len(prepared.scenario.workload):
             check_equal(prepared, key, params)
 
 
 @every_policy
 def test_runs_that_are_joined_in_the_middle(key: str, params: dict[str, Any]):
-    parts = [joined_at(number, pool=key == "conservative", lasting=key == "drf") for number in range(25)]
+    parts = [joined_at(number, **what_is_compiled(key, pool=number % 4 == 0)) for number in range(25)]
     for prepared in parts:
         if prepared is not None:
             check_equal(prepared, key, params)
     assert sum(prepared is not None for prepared in parts) > 15
+
+
+@pytest.mark.parametrize("placement", ON_NODES)
+def test_conservative_backfill_of_long_queues_on_nodes(placement: str):
+    """Most of a queue is passed over, and some are booked only when a later job may be placed beside them."""
+    for number in range(2):
+        check_equal(long_queue(number, placement), "conservative", {})
+
+
+def long_queue(number: int, placement: str) -> Prepared:
+    dice, jobs = np.random.default_rng(number), 140
+    work = np.ceil(dice.lognormal(3.0, 1.5, jobs))
+    columns = {
+        "job_id": np.arange(jobs).astype(str),
+        "submit_s": np.sort(dice.integers(0, 400, jobs)),
+        "work": work,
+        "workers": dice.choice([1, 1, 1, 2, 3, 4, 8, 16], jobs),
+        "limit_s": np.ceil(work * dice.uniform(1, 5, jobs) / 10) * 10,
+    }
+    cluster = Cluster(pools=(Pool(vm=VmType(name="node", gpus=8), count=5),))
+    return prepare(Scenario(Workload.from_columns(columns), cluster, SimulationRules(placement=placement)))
+
+
+def what_is_compiled(key: str, *, pool: bool) -> dict[str, Any]:
+    """Return which random scenarios the loop can run under a policy; ``pool``: in a pool, for conservative backfill."""
+    if key != "conservative":
+        return {"pool": False, "lasting": key == "drf"}
+    return {"pool": pool, "lasting": False, "placements": ON_NODES}
 
 
 def check_equal(prepared: Prepared, key: str, params: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from dlsched.sim.prepare import Prepared
 from dlsched.sim.simulate import run_policy
 from dlsched.testing.scenarios import fixed_nodes
 
-PLACEMENTS = ("pool", "best-fit", "pack", "spread")
+ON_NODES = ("best-fit", "pack", "spread")
+PLACEMENTS = ("pool", *ON_NODES)
 
 
 @st.composite
@@ -50,10 +52,11 @@ def kernel_scenarios(draw: st.DrawFn) -> Scenario:
 
 
 @st.composite
-def rigid_scenarios(draw: st.DrawFn, *, pool: bool, lasting: bool) -> Scenario:
+def rigid_scenarios(draw: st.DrawFn, *, pool: bool, lasting: bool, placements: Sequence[str] = PLACEMENTS) -> Scenario:
     """Draw jobs of GPUs or cores, with limits, on nodes of several sizes and partitions; many ties.
 
-    ``pool``: only what one total for each queue can tell. ``lasting``: nodes are never away.
+    ``pool``: only what one total for each queue can tell; else one of ``placements``. ``lasting``: nodes are never
+    away.
     """
     count = draw(st.integers(1, 60))
     unit = draw(st.sampled_from([1.0, 10.0, 0.1, 1 / 3]))
@@ -111,7 +114,7 @@ def rigid_scenarios(draw: st.DrawFn, *, pool: bool, lasting: bool) -> Scenario:
         for number, size in enumerate(sizes)
     )
     options = SimulationRules(
-        placement="pool" if pool else draw(st.sampled_from(PLACEMENTS)),
+        placement="pool" if pool else draw(st.sampled_from(placements)),
         estimate_error=draw(st.sampled_from([0.0, 0.5])),
         limits=draw(st.sampled_from(["believe", "kill", "ignore"])),
         restart_s=draw(st.sampled_from([0.0, 0.0, 2.0])),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,17 @@ def unit_of(number: int) -> float:
 
 
 def eventful(
-    number: int, features: Collection[str] | None = None, *, pool: bool = False, lasting: bool = False
+    number: int,
+    features: Collection[str] | None = None,
+    *,
+    pool: bool = False,
+    lasting: bool = False,
+    placements: Sequence[str] = PLACEMENTS,
 ) -> Prepared:
     """Return scenario ``number`` with these features, None = each of them in half of the scenarios.
 
-    ``pool``: placement pool, and what one total for each queue can tell. ``lasting``: nodes are never away.
+    ``pool``: placement pool, and what one total for each queue can tell; else one of ``placements``. ``lasting``: nodes
+    are never away.
     """
     dice = np.random.default_rng(number)
     has = {name for name in FEATURES if dice.random() < 0.5} if features is None else set(features)
@@ -64,7 +70,7 @@ def eventful(
     columns = _jobs(dice, has, count, unit, sum(nodes))
     cluster = Cluster(pools=_pools(dice, has, nodes, alike=pool), absences=_absences(dice, has, len(nodes), unit))
     rules = SimulationRules(
-        placement="pool" if pool else str(dice.choice(PLACEMENTS)),
+        placement="pool" if pool else str(dice.choice(placements)),
         estimate_error=0.5 if "estimates" in has else 0.0,
         limits=str(dice.choice(["believe", "kill"])) if "time limits" in has else "ignore",
         restart_s=float(dice.choice([0.5, 1.0, 3.0])) * unit if "restart cost" in has else 0.0,
@@ -154,14 +160,16 @@ def _absences(dice: np.random.Generator, has: Collection[str], nodes: int, unit:
     )
 
 
-def joined_at(number: int, *, pool: bool = False, lasting: bool = False) -> Prepared | None:
+def joined_at(
+    number: int, *, pool: bool = False, lasting: bool = False, placements: Sequence[str] = PLACEMENTS
+) -> Prepared | None:
     """Return a scenario joined in the middle, with what FIFO runs by then; None where no job has come and is left.
 
     Nothing happens to nodes before, which loops leave to the engine.
     """
     dice = np.random.default_rng(number + 1_000_000)
     features = {name for name in FEATURES if name != "horizon" and dice.random() < 0.5}
-    whole = eventful(number, features, pool=pool, lasting=lasting)
+    whole = eventful(number, features, pool=pool, lasting=lasting, placements=placements)
     submit_s, cluster = whole.scenario.workload.submit_s, whole.scenario.cluster
     if not len(submit_s):
         return None

@@ -34,11 +34,14 @@ def conservative(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals
 
 
 def _lengths(adapter: StateAdapter, rows: Ints) -> Floats:
-    """Return how long rows are believed to run on the slowest node, apart if their rule may part them, in ticks."""
+    """Return how long rows are believed to run on the slowest node, apart if their rule may part them, in ticks.
+
+    At least one, for those that are believed to have nothing left.
+    """
     state = adapter.state
     apart = np.ones(len(rows), dtype=bool)
     work_s = (remaining_s(state, rows) + spread_s(state, rows, apart)) / float(adapter.speeds().min())
-    return in_ticks(state.restart_ahead_s(rows) + work_s)
+    return np.maximum(1.0, in_ticks(state.restart_ahead_s(rows) + work_s))
 
 
 class Schedule:

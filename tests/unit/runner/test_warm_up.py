@@ -100,7 +100,7 @@ def test_runs_of_any_list_policy_need_no_code_beyond_what_warms_up(all_warmed):
     for number, spec in enumerate(listed * 3):
         policy, rule = spec.build(spec.parse(None)), rule_of(spec)
         assert isinstance(rule, ListRule)
-        pool, lasting = spec.key == "conservative", spec.key == "drf"
+        pool, lasting = spec.key == "conservative" and number % 2 == 0, spec.key == "drf"
         for prepared in (
             eventful(number, pool=pool, lasting=lasting),
             joined_at(number, pool=pool, lasting=lasting),

@@ -33,18 +33,18 @@ def book_in_order(run: Run, queue: int, now: float) -> None:
         while first < past and profile[first].free >= least:
             first += 1
         if first < past:  # the barrier
-            length, most = first + 1, _most_work(rule, profile[first].ticks - profile[0].ticks)
+            length, most = first + 1, most_work(rule, profile[first].ticks - profile[0].ticks)
             for kind in mine:
                 kinds[kind].most = min(kinds[kind].most, most)
         if not _may_start(kinds, mine, profile, length, lanes, tree, rule):
             return
-        row = _next(jobs, kinds, mine, lanes, run.lane_rows, tree)
+        row = next_short_enough(jobs, kinds, mine, lanes, run.lane_rows, tree)
         kind = jobs[row].kind
-        first, past, length = _book(profile, length, kinds[kind].workers, np.rint(believed_ticks(run, row)))
+        first, past, length = _book(profile, length, kinds[kind].workers, booked_ticks(run, row))
         if first == 0:
             start(run, row, now, find(run, kind))
         elif first < 0:
-            kinds[kind].most = _most_work(rule, _longest_gap(profile, length, kinds[kind].workers))
+            kinds[kind].most = most_work(rule, _longest_gap(profile, length, kinds[kind].workers))
             past = first
         kinds[kind].cur += 1
 
@@ -90,14 +90,14 @@ def _may_start(kinds: Table, mine: Ints, profile: Table, length: int, lanes: Tab
             k = 1
             while k < length and profile[k].free >= workers:
                 k += 1
-            most = ANY if k == length else _most_work(rule, profile[k].ticks - profile[0].ticks)
+            most = ANY if k == length else most_work(rule, profile[k].ticks - profile[0].ticks)
             if first_at_most(tree, lanes[kind].base, lanes[kind].size, kinds[kind].cur, most) >= 0:
                 return True
     return False
 
 
 @inlined
-def _next(jobs: Table, kinds: Table, mine: Ints, lanes: Table, lane_rows: Ints, tree: Floats) -> int:
+def next_short_enough(jobs: Table, kinds: Table, mine: Ints, lanes: Table, lane_rows: Ints, tree: Floats) -> int:
     """Return the first row in order that is short enough for its kind; close kinds that have none."""
     best = -1
     for kind in mine:
@@ -114,6 +114,12 @@ def _next(jobs: Table, kinds: Table, mine: Ints, lanes: Table, lane_rows: Ints, 
 
 
 @inlined
+def booked_ticks(run: Run, row: int) -> float:
+    """Return for how long a row is booked, in ticks: as long as it is believed to run, at least one."""
+    return max(1.0, np.rint(believed_ticks(run, row)))
+
+
+@inlined
 def _longest_gap(profile: Table, length: int, workers: int) -> float:
     """Return for how long, in ticks, so many workers find room at most; below 0 = never, infinity = for ever."""
     since, longest = np.inf, -np.inf
@@ -126,7 +132,7 @@ def _longest_gap(profile: Table, length: int, workers: int) -> float:
 
 
 @inlined
-def _most_work(rule: Table, ticks: float) -> float:
+def most_work(rule: Table, ticks: float) -> float:
     """Return the most believed work that may take at most so long, a tick too much rather than too little."""
     return ANY if ticks == np.inf else ((ticks + 1) / TICKS - rule[0].restart_s) * rule[0].speed
 

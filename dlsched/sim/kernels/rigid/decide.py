@@ -7,15 +7,17 @@ import numpy as np
 from dlsched.domain.plan import WaitReason
 from dlsched.sim.kernels.compiled import compiled, inlined
 from dlsched.sim.kernels.rigid.conserve import book_in_order
+from dlsched.sim.kernels.rigid.conserve_on_nodes import book_on_nodes
 from dlsched.sim.kernels.rigid.lanes import ANY, first_at_most, index_behind, next_waiting
 from dlsched.sim.kernels.rigid.moves import STAMP, STOPPED, SUBMITTED, TICKS, TOLD, say, start, ticks_at
 from dlsched.sim.kernels.rigid.room import counted_on, find, fits, why_no_room
 from dlsched.sim.kernels.rigid.shares import next_in_line
 from dlsched.sim.kernels.rigid.tables import NUM_RESOURCES, Rule, Run
 from dlsched.sim.kernels.rigid.walk import close_what_does_not_fit, move_on, next_open, open_kinds
+from dlsched.sim.kernels.tables import Placement
 
 _WITH_SKIP, _EASY, _CONSERVATIVE = int(Rule.WITH_SKIP), int(Rule.EASY), int(Rule.CONSERVATIVE)
-_FAIR = int(Rule.FAIR)
+_FAIR, _POOL = int(Rule.FAIR), int(Placement.POOL)
 _BEHIND, _RESERVED = int(WaitReason.BEHIND), int(WaitReason.RESERVED)
 
 
@@ -35,7 +37,10 @@ def decide(run: Run, now: float, cause: int, may_start: bool) -> None:
             if rule == _WITH_SKIP:
                 _with_skip(run, queue, now)
             elif rule == _CONSERVATIVE:
-                book_in_order(run, queue, now)
+                if run.rule[0].placement == _POOL:
+                    book_in_order(run, queue, now)
+                else:
+                    book_on_nodes(run, queue, now)
             else:
                 _start_from_head(run, queue, now)
                 if rule == _EASY:

@@ -32,7 +32,8 @@ def _parts(free: Floats, asked: Floats, binding: Ints) -> int:
 
 
 @inlined
-def _is_empty(nodes: Table, rule: Table, node: int, free: Floats) -> bool:
+def is_empty(nodes: Table, rule: Table, node: int, free: Floats) -> bool:
+    """Whether nothing is taken of a node of which so much is free."""
     empty = True
     for resource in range(NUM_RESOURCES):
         if rule[0].limited[resource] and free[resource] < nodes[node].capacity[resource] - ROOM_TOLERANCE:
@@ -58,7 +59,7 @@ def _counted(
         return parts
     if of.fit == _WHOLE:
         return min(parts, 1)
-    return parts if _is_empty(nodes, rule, node, free) else 0
+    return parts if is_empty(nodes, rule, node, free) else 0
 
 
 @inlined
@@ -96,9 +97,7 @@ def take(nodes: Table, queues: Table, rule: Table, demand: Floats, node: int, wo
     for resource in range(NUM_RESOURCES):
         amount = demand[resource]
         if amount > 0 and here.free[resource] < np.inf:
-            left = here.free[resource] - workers * amount
-            if not rule[0].whole_amounts:
-                left = _snapped(left, here.capacity[resource])
+            left = left_after(rule, here.free[resource], here.capacity[resource], workers * amount)
             queue.free[resource] += left - here.free[resource]
             here.free[resource] = left
 
@@ -127,8 +126,14 @@ def recount(
 
 
 @compiled
-def _snapped(left: float, capacity: float) -> float:
-    """Undo rounding errors of fractions, as ``dlsched.placement.trial``."""
+def left_after(rule: Table, free: float, capacity: float, amount: float) -> float:
+    """Return what is left of a resource of a node without this amount.
+
+    Rounding errors of fractions are undone, as in ``dlsched.placement.trial``.
+    """
+    left = free - amount
+    if rule[0].whole_amounts:
+        return left
     if abs(left - capacity) < SNAP:
         return capacity
     return 0.0 if abs(left) < SNAP else round(left, 9)
@@ -148,7 +153,7 @@ def find(run: Places, kind: int) -> int:
             return 0
     for node in range(len(nodes)):
         nodes[node].size = 0
-        if run.allowed[kind, node] and (rule != _BEST_FIT or _is_empty(nodes, run.rule, node, nodes[node].free)):
+        if run.allowed[kind, node] and (rule != _BEST_FIT or is_empty(nodes, run.rule, node, nodes[node].free)):
             nodes[node].size = min(job.workers, _parts(nodes[node].free, job.demand, job.binding))
     if rule == _PACK:
         return _pack(nodes, job.workers)

@@ -31,14 +31,14 @@ def eligible(prepared: Prepared, policy: Policy) -> bool:
 
     Not covered: parameter servers, run times by GPU type, and in runs that are joined in the middle what happens to
     nodes and jobs before; jobs that may run in partitions which are queues of their own until such a job comes;
-    conservative backfill where more than the total of one resource counts; shares of nodes that come and go.
+    conservative backfill in a pool in which more than one total counts; shares of nodes that come and go.
     """
     scenario, rule = prepared.scenario, policy.kernel_rule
     return (
         isinstance(rule, ListRule)
         and not rule.preemptive
         and rigid_on_owned_nodes(prepared)
-        and (rule.backfill != "conservative" or _only_totals_count(prepared))
+        and (rule.backfill != "conservative" or scenario.options.placement != "pool" or _only_totals_count(prepared))
         and not (rule.fair and scenario.cluster.absences)  # shares are of the nodes that are up
     )
 
@@ -57,7 +57,7 @@ def rigid_on_owned_nodes(prepared: Prepared) -> bool:
 
 
 def _only_totals_count(prepared: Prepared) -> bool:
-    return prepared.scenario.options.placement == "pool" and bool(grouped(prepared).queues["counts_only"].all())
+    return bool(grouped(prepared).queues["counts_only"].all())
 
 
 def nothing_happens_before_it_is_joined(prepared: Prepared) -> bool:
@@ -93,6 +93,8 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
     of_queue = groups.kinds["queue"][jobs["kind"]]
     groups.queues["end_first"] = np.cumsum([0, *(np.bincount(of_queue, minlength=num_queues) + 1)])[:-1]
     shares = int(np.minimum(scenario.workload.workers, scenario.cluster.num_nodes).sum())
+    in_a_pool = rule.backfill == "conservative" and scenario.options.placement == "pool"
+    on_nodes = rule.backfill == "conservative" and not in_a_pool
     jobs["start_number"] = -1
     changes = changes_table(scenario.cluster)
     cancels = np.argsort(truth.cancel_s, kind="stable")[: int(np.isfinite(truth.cancel_s).sum())]
@@ -109,7 +111,10 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         queues=groups.queues,
         members=groups.members,
         by_end=np.zeros(num_jobs + num_queues, dtype=np.int64),
-        profile=np.zeros(2 + num_jobs if rule.backfill == "conservative" else 1, dtype=tables.MOMENT),
+        profile=np.zeros(2 + num_jobs if in_a_pool else 1, dtype=tables.MOMENT),
+        slots=np.zeros(2 * (len(groups.nodes) + shares) if on_nodes else 1, dtype=tables.SLOT),
+        room_until=np.zeros(groups.on_node.shape if on_nodes else (1, 1)),
+        longest_room=np.zeros(groups.on_node.shape if on_nodes else (1, 1)),
         running=np.zeros(num_jobs + 1, dtype=np.int64),
         due=np.zeros(num_jobs + 1, dtype=np.int64),
         changes=changes,

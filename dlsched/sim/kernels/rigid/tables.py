@@ -39,6 +39,7 @@ JOB = np.dtype(
         ("first_share", "i8"),
         ("num_shares", "i8"),
         ("told", "i8"),  # the last decision in which it was among the first of its queue
+        ("booked", "i8"),  # the last decision in which it was booked on nodes
         ("status", "u1"),
         ("reason", "u1"),
         ("waits", "u1"),
@@ -76,6 +77,10 @@ MEASURE = np.dtype(
         ("fit", "i8"),
         ("kind", "i8"),  # one that has this measure
         ("tally", "i8"),
+        ("waits", "i8"),  # notes of conservative backfill: whether jobs with this measure wait
+        ("since_ticks", "f8"),
+        ("longest_room", "f8"),  # the largest entries of ``Run.longest_room`` and ``Run.room_until``
+        ("room_until", "f8"),
     ]
 )
 NODE = np.dtype(
@@ -95,6 +100,12 @@ NODE = np.dtype(
         ("pick", "i8"),  # the latest placement lists at most one entry a node: nodes and workers
         ("pick_workers", "i8"),
         ("size", "i8"),
+        ("last_slot", "i8"),  # notes of conservative backfill
+        ("closes_ticks", "f8"),  # open from now until then, see ``conserve_on_nodes``
+        ("since_ticks", "f8"),  # the next time at which a job has room for as long as it takes, and the latest
+        ("latest_ticks", "f8"),
+        ("since_slot", "i8"),
+        ("past_slot", "i8"),
     ]
 )
 LANE = np.dtype([("first", "i8"), ("base", "i8"), ("size", "i8")])
@@ -113,6 +124,8 @@ QUEUE = np.dtype(
     ]
 )
 MOMENT = np.dtype([("ticks", "f8"), ("free", "i8")])
+SLOT = np.dtype([("ticks", "f8"), ("free", "f8", _BY_RESOURCE), ("next", "i8")])
+"""What is free on a node from a time on, until the next slot of that node."""
 PIECE = np.dtype(
     [
         ("row", "i8"),
@@ -216,9 +229,11 @@ class Run(NamedTuple):
     ``allowed`` (kinds, nodes); ``on_node`` (measures, nodes) is what a measure counts there. A lane holds the rows of
     a kind, after those of a queue, after those of a line of ``fair``, in order: ``lane_rows[first:]`` up to the next
     lane; ``tree[base:]`` is a tree of ``size`` leaves over them with the shortest believed work of those that wait.
-    ``profile`` = what is free from each time on, as conservative backfill books it. ``running`` is a heap of rows by
-    finish. ``due``: rows that end at one instant, then those that are stopped at it. ``changes`` of nodes by time;
-    ``cancels``: rows by that time.
+    ``profile`` = what is free from each time on, as conservative backfill books it; ``slots`` the same on each node,
+    whose number is that of its first slot; ``room_until`` and ``longest_room`` (measures, nodes) say, in ticks, until
+    when a measure has room there from now on, and for how long at most while the node is open.
+    ``running`` is a heap of rows by finish. ``due``: rows that end at one instant, then those that are stopped at it.
+    ``changes`` of nodes by time; ``cancels``: rows by that time.
     """
 
     jobs: Table
@@ -234,6 +249,9 @@ class Run(NamedTuple):
     members: Ints
     by_end: Ints
     profile: Table
+    slots: Table
+    room_until: Floats
+    longest_room: Floats
     running: Ints
     due: Ints
     changes: Table

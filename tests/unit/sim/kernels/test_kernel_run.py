@@ -82,10 +82,12 @@ def test_eligible(given: Scenario, runs: bool):
         assert kernels.eligible(fitting, find(key).build(find(key).parse(None))) is runs, key
 
 
-@pytest.mark.parametrize(("placement", "runs"), [("pool", True), ("pack", False), ("best-fit", False)])
-def test_conservative_runs_where_only_the_total_counts(placement: str, runs: bool):
+@pytest.mark.parametrize(("placement", "runs"), [("pool", False), ("pack", True), ("best-fit", True)])
+def test_conservative_runs_in_a_pool_where_one_total_counts(placement: str, runs: bool):
     policy = find("conservative").build(find("conservative").parse(None))
-    assert kernels.eligible(prepare(scenario(TWO, placement=placement)), policy) is runs
+    of_two_kinds = TWO.with_columns(gpus_per_worker=[0.5, 1.0])
+    assert kernels.eligible(prepare(scenario(TWO, placement=placement)), policy)
+    assert kernels.eligible(prepare(scenario(of_two_kinds, placement=placement)), policy) is runs
 
 
 def test_policies_without_a_kernel_rule_are_not_for_the_kernel():
