@@ -275,6 +275,7 @@ def keys_tables() -> str:
 
 KEYS = {
     "workload": "WorkloadPart", "cluster": "Cluster", "cluster.pools": "Pool", "cluster.absences": "Absence",
+    "cluster.pools.terms": "Terms", "cluster.pools.terms.outages": "Outage", "cluster.scaling": "Scaling",
     "vm, cluster.catalogue": "VmType", "speed": "SpeedSpec",
 }  # fmt: skip
 """Parts of a scenario file, and what their schema is called."""

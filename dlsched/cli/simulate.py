@@ -158,7 +158,7 @@ def with_nodes(cluster: Cluster, nodes: int | None, gpus: int | None) -> Cluster
     try:
         if gpus is not None:
             kept["vm"] = VmType(name=f"{gpus}-GPU node", gpus=gpus)
-        return Cluster(pools=(Pool(**kept),))
+        return Cluster(pools=(Pool(**kept),), scaling=cluster.scaling if kept.get("terms") else None)
     except ValidationError as error:
         raise from_validation("--nodes and --gpus-per-node", error) from error
 
@@ -182,6 +182,8 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     label = registry.find(done.policy).label
     counted = counted_of(done.prepared.scenario)
     fixed = ", ".join(filter(None, (amount(cluster.num_nodes, "node"), room_words(cluster, counted))))
+    if rented := sum(cluster.pools[number].count for number in cluster.rented_pools):
+        fixed += f", up to {rented:,} of them rented"
     size = f"up to {amount(cluster.slots, 'rented machine')}" if cluster.free_slots else fixed
     print(f"{printable(done.scenario.name)}: {label} on {size}")
     print(

@@ -45,11 +45,83 @@ class VmType(FrozenModel):
         return plain if self.disk_gib is not None else {k: v for k, v in plain.items() if k != "disk_gib"}
 
 
+TermsKind = Literal["reserved", "on-demand", "spot"]
+
+
+class Outage(FrozenModel):
+    """A time in which a spot pool has no nodes: those that are rented are taken back at its start."""
+
+    start_s: float = Field(ge=0, description="Start in seconds.")
+    end_s: float = Field(description="End in seconds.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.end_s <= self.start_s:
+            raise ValueError(f"an outage must end after it starts, got {self.start_s:g} to {self.end_s:g} s")
+        return self
+
+
+class Terms(FrozenModel):
+    """On what terms the nodes of a pool are had; their price is that of the machine type.
+
+    reserved: always there and always paid, for a commitment of years. on-demand: rented while needed, paid from the
+    request on. spot: the same, and taken back after an exponential time at the rate ``evictions_per_h``, counted from
+    the end of the boot, or at the start of an outage.
+    """
+
+    kind: TermsKind = Field(description="reserved, on-demand or spot.")
+    commitment_years: Literal[1, 3] = Field(1, description="Reserved: for how long they are paid, used or not.")
+    boot_s: float = Field(
+        300.0, ge=0, le=86_400, description="On demand, spot: time from the request until jobs can start; it is paid."
+    )
+    idle_timeout_s: float = Field(
+        600.0, ge=0, le=2_592_000, description="On demand, spot: a node without a job for so long is given back."
+    )
+    min_nodes: int = Field(0, ge=0, le=100_000, description="On demand, spot: so many are rented even if idle.")
+    evictions_per_h: float = Field(
+        0.0, ge=0, le=1000, description="Spot: mean evictions of a node per hour in which jobs can use it."
+    )
+    outages: tuple[Outage, ...] = Field(
+        (), max_length=10_000, description="Spot: when there are none, in order, as recorded in a trace."
+    )
+    notice_s: float = Field(
+        0.0,
+        ge=0,
+        le=86_400,
+        description="Spot: jobs are told of an eviction so long before; with checkpoints, they save their work then.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _of_its_kind(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        plain: dict[str, Any] = handler(self)
+        return {name: value for name, value in plain.items() if name == "kind" or name in _TERMS[self.kind]}
+
+    @model_validator(mode="after")
+    def _only_its_own(self) -> Self:
+        for name, field in type(self).model_fields.items():
+            if name != "kind" and name not in _TERMS[self.kind] and getattr(self, name) != field.default:
+                raise ValueError(f"{name} is not for {self.kind} nodes, which have {', '.join(_TERMS[self.kind])}")
+        pairs = zip(self.outages, self.outages[1:], strict=False)
+        if late := next((after for before, after in pairs if after.start_s <= before.end_s), None):
+            raise ValueError(
+                f"outages must follow each other; the one at {late.start_s:g} s begins before the last ends"
+            )
+        return self
+
+
+_TERMS: dict[TermsKind, tuple[str, ...]] = {
+    "reserved": ("commitment_years",),
+    "on-demand": ("boot_s", "idle_timeout_s", "min_nodes"),
+    "spot": ("boot_s", "idle_timeout_s", "min_nodes", "evictions_per_h", "outages", "notice_s"),
+}
+"""Which terms each kind has."""
+
+
 class Pool(FrozenModel):
     """``count`` equal nodes; a partition keeps them for its jobs. Nodes in several partitions name all, "a|b".
 
     ``nodes`` are their names where they are known; further nodes have none. ``features``, "a|b", are what jobs may
-    ask their nodes to have.
+    ask their nodes to have. With ``terms`` that rent by the hour, ``count`` is the most that are rented at once.
     """
 
     vm: VmType = Field(description="Machine type of the nodes.")
@@ -64,12 +136,29 @@ class Pool(FrozenModel):
     features: str = Field(
         "", max_length=2000, description="Features of the nodes that jobs may ask for, joined by |; empty = not known."
     )
+    terms: Terms | None = Field(None, description="Reserved, on demand or spot; empty = owned, always there.")
 
     @model_serializer(mode="wrap")
     def _without_blanks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out names and features where there are none: hashes of scenarios without them stay what they were."""
+        """Leave out names, features and terms where there are none: hashes of scenarios without stay what they were."""
         plain: dict[str, Any] = handler(self)
-        return {k: v for k, v in plain.items() if v or k not in ("nodes", "features")}
+        return {k: v for k, v in plain.items() if v or k not in ("nodes", "features", "terms")}
+
+    @property
+    def kind(self) -> TermsKind | Literal["owned"]:
+        """How the nodes are paid for."""
+        return "owned" if self.terms is None else self.terms.kind
+
+    @property
+    def is_rented(self) -> bool:
+        """Whether its nodes come and go: on demand or spot."""
+        return self.terms is not None and self.terms.kind != "reserved"
+
+    @model_validator(mode="after")
+    def _holds_minimum(self) -> Self:
+        if self.terms is not None and self.terms.min_nodes > self.count:
+            raise ValueError(f"min_nodes must be at most the count of {self.count}, got {self.terms.min_nodes}")
+        return self
 
     @field_validator("partition", "features")
     @classmethod
@@ -107,6 +196,27 @@ class Absence(FrozenModel):
         return self
 
 
+class Scaling(FrozenModel):
+    """When nodes of on-demand and spot pools are rented: for jobs that wait, as many as hold those that nothing free or
+    booting holds.
+
+    A job counts once it has waited ``wait_s`` since it last joined the queue (the waiting of Starburst, USENIX ATC
+    2024); ``queue_length`` such jobs must wait, or fewer while no job runs.
+    """
+
+    wait_s: float = Field(
+        0.0, ge=0, le=31_536_000, description="Nodes are rented for jobs that have waited so long; 0 = at once."
+    )
+    queue_length: int = Field(
+        1, ge=1, le=1_000_000, description="So many such jobs must wait, unless no job runs at all."
+    )
+    order: Literal["cheapest", "listed"] = Field(
+        "cheapest",
+        description="cheapest: the pool with the lowest price per GPU (per node without GPUs) and speed comes first; "
+        "listed: pools in their order.",
+    )
+
+
 class Cluster(FrozenModel):
     """Either ``pools`` of owned nodes, or ``slots`` for rented machines with a ``catalogue`` of machine types."""
 
@@ -116,6 +226,15 @@ class Cluster(FrozenModel):
     )
     catalogue: tuple[VmType, ...] = Field((), description="Machine types that a policy may rent.")
     absences: tuple[Absence, ...] = Field((), description="When single nodes are down.")
+    scaling: Scaling | None = Field(
+        None, description="When nodes on demand and spot nodes are rented; empty = as soon as a job waits."
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_scaling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what older versions did not know and is not set: hashes of their scenarios stay what they were."""
+        plain: dict[str, Any] = handler(self)
+        return {name: value for name, value in plain.items() if value is not None or name != "scaling"}
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
@@ -135,6 +254,15 @@ class Cluster(FrozenModel):
         beyond = [a.node for a in self.absences if a.node >= self.num_nodes]
         if beyond:
             raise ValueError(f"an absence names node {beyond[0]}, but the last node is {self.num_nodes - 1}")
+        if self.scaling is not None and not any(pool.is_rented for pool in self.pools):
+            raise ValueError("scaling needs a pool with the terms on-demand or spot, and there is none")
+        rented = {node for pool in self.rented_pools for node in self.nodes_of(pool)} if self.absences else set()
+        away = [a.node for a in self.absences if a.node in rented]
+        if away:
+            raise ValueError(
+                f"an absence names node {away[0]}, which is rented and comes and goes by itself; "
+                "spot nodes have evictions_per_h and outages"
+            )
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -147,6 +275,31 @@ class Cluster(FrozenModel):
     def free_slots(self) -> bool:
         """Whether policies choose the VM types."""
         return self.slots > 0
+
+    @property
+    def rented_pools(self) -> tuple[int, ...]:
+        """Numbers of the pools whose nodes come and go."""
+        return tuple(number for number, pool in enumerate(self.pools) if pool.is_rented and pool.count)
+
+    @property
+    def rents_nodes(self) -> bool:
+        """Whether nodes of a pool are rented as jobs need them."""
+        return bool(self.rented_pools)
+
+    @property
+    def rents(self) -> bool:
+        """Whether what is paid depends on what policies and jobs do: slots, or nodes of a pool that are rented."""
+        return self.free_slots or self.rents_nodes
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether some nodes are had on other terms than owned."""
+        return any(pool.terms is not None for pool in self.pools)
+
+    def nodes_of(self, pool: int) -> range:
+        """Return the numbers of a pool's nodes."""
+        first = sum(one.count for one in self.pools[:pool])
+        return range(first, first + self.pools[pool].count)
 
     @property
     def num_nodes(self) -> int:
@@ -172,8 +325,8 @@ class Cluster(FrozenModel):
 
     @property
     def usd_per_h(self) -> float | None:
-        """Price of all owned nodes per hour; None when a pool has no price."""
-        prices = [(pool.count, pool.vm.usd_per_h) for pool in self.pools if pool.count]
+        """Price per hour of all nodes that are always there; None when such a pool has no price, or there is none."""
+        prices = [(pool.count, pool.vm.usd_per_h) for pool in self.pools if pool.count and not pool.is_rented]
         if not prices or any(price is None for _, price in prices):
             return None
         return sum(count * (price or 0.0) for count, price in prices)

@@ -122,6 +122,7 @@ class Need(StrEnum):
     SPEED = "a speed-up model"
     FREE_SLOTS = "rented machines"
     FIXED_NODES = "owned nodes"
+    ALWAYS_THERE = "nodes that are always there"
     SERVERS = "parameter-server demands"
     UTILITY = "utility functions"
     OWN_STEPS = "asynchronous steps that take equally long at any number of workers"

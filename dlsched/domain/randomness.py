@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Purpose = Literal[
-    "workload", "estimate", "bug", "cancel", "failure", "fill", "policy", "shake", "run time", "later jobs"
+    "workload", "estimate", "bug", "cancel", "failure", "fill", "policy", "shake", "run time", "later jobs",
+    "eviction",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats
 
 
@@ -17,13 +19,15 @@ class Truth:
     """Columns over the rows of the workload.
 
     ``work`` what the job does before it ends; ``believed_work`` what a policy is told; ``is_bug`` ends as failed, by a
-    bug or at its time limit; ``cancel_s`` when the user takes it back (infinity = never).
+    bug or at its time limit; ``cancel_s`` when the user takes it back (infinity = never). ``seed`` of the draws that
+    belong to no job: when spot nodes are taken back (:func:`eviction_after_s`).
     """
 
     work: Floats
     believed_work: Floats
     is_bug: NDArray[np.bool_]
     cancel_s: Floats
+    seed: int = 0
 
 
 def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) -> Truth:
@@ -56,4 +60,15 @@ def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) 
         draws = job_uniforms(seed, "cancel", jobs.job_id, 2)
         takes_back = draws[:, 0] < options.cancel_share
         cancel_s = np.where(takes_back, jobs.submit_s + 2 * draws[:, 1] * run_s, np.inf)
-    return Truth(work, believed, is_bug, cancel_s)
+    return Truth(work, believed, is_bug, cancel_s, seed)
+
+
+def eviction_after_s(seed: int, node: int, lease: int, evictions_per_h: float) -> float:
+    """Return how long after its boot a spot node is taken back: exponential, seconds; infinity at rate 0.
+
+    ``lease`` counts the earlier leases of the node that had a length.
+    """
+    if evictions_per_h <= 0:
+        return math.inf
+    draw = float(job_uniforms(seed, "eviction", [f"{node}/{lease}"])[0, 0])
+    return -math.log(draw) / evictions_per_h * HOUR_S

@@ -60,13 +60,36 @@ class Bill:
 
 
 def billed_stays(scenario: Scenario, log: RunLog) -> Stays:
-    """Return the billed stays: leases, or fixed nodes from first submission to the end of the run less absences."""
-    return _stays(scenario.cluster, log, [a for a in scenario.cluster.absences if not a.billed])
+    """Return the billed stays: leases, and nodes that are always there, from first submission to the end of the run,
+    less absences. Reserved nodes are paid while they are down; not before they arrive, nor after they leave.
+    """
+    cluster = scenario.cluster
+    pools = [number for number, pool in enumerate(cluster.pools) if pool.kind == "reserved"]
+    reserved = {node for number in pools for node in cluster.nodes_of(number)}
+    paid = [a for a in cluster.absences if a.billed or (a.node in reserved and a.cause in ("maintenance", "fails"))]
+    return _stays(cluster, log, [a for a in cluster.absences if a not in paid])
 
 
 def up_stays(scenario: Scenario, log: RunLog) -> Stays:
-    """Return the stays in which nodes can be used: as billed, less every absence."""
-    return _stays(scenario.cluster, log, scenario.cluster.absences)
+    """Return the stays in which nodes can be used: as billed, less every absence and the boots of rented nodes."""
+    cluster = scenario.cluster
+    stays = _stays(cluster, log, cluster.absences)
+    if not cluster.rents_nodes:
+        return stays
+    boot_s = np.zeros(cluster.num_nodes)
+    for number in cluster.rented_pools:
+        terms = cluster.pools[number].terms
+        boot_s[cluster.nodes_of(number)] = 0.0 if terms is None else terms.boot_s
+    from_s = stays.start_s + boot_s[stays.node]
+    booted = from_s < stays.end_s
+    return Stays(stays.node[booted], stays.vm[booted], from_s[booted], stays.end_s[booted])
+
+
+def usd_by_kind(cluster: Cluster, stays: Stays, usd: Floats) -> dict[str, float]:
+    """Return the bills of owned, reserved, on-demand and spot nodes; a kind that no pool has is left out."""
+    kind = np.repeat(np.array([pool.kind for pool in cluster.pools]), [pool.count for pool in cluster.pools])
+    kinds = dict.fromkeys(pool.kind for pool in cluster.pools)
+    return {name: float(usd[kind[stays.node] == name].sum()) for name in kinds}
 
 
 def instant_s(time_s: Floats | float) -> Floats:
@@ -141,12 +164,14 @@ def _stays(cluster: Cluster, log: RunLog, absences: Iterable[Absence]) -> Stays:
     gone: dict[int, list[Absence]] = {}
     for absence in absences:
         gone.setdefault(absence.node, []).append(absence)
-    always = np.setdiff1d(np.arange(cluster.num_nodes), np.array(list(gone), dtype=np.int64))
+    rented = [node for number in cluster.rented_pools for node in cluster.nodes_of(number)]
+    always = np.setdiff1d(np.arange(cluster.num_nodes), np.array([*gone, *rented], dtype=np.int64))
     parts = [
         (node, start_s, end_s)
         for node, away in sorted(gone.items())
         for start_s, end_s in _present(log.start_s, log.end_s, away)
     ]
+    parts += zip(log.lease_node.tolist(), log.lease_start_s.tolist(), log.lease_end_s.tolist(), strict=True)
     node = np.concatenate([always, np.array([p[0] for p in parts], dtype=np.int64)])
     start_s = np.concatenate([np.full(len(always), log.start_s), np.array([p[1] for p in parts], dtype=float)])
     end_s = np.concatenate([np.full(len(always), log.end_s), np.array([p[2] for p in parts], dtype=float)])

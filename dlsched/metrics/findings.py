@@ -101,6 +101,10 @@ def _gpus_by_type(cluster: Cluster) -> str:
 
 
 def _price(cluster: Cluster) -> str:
+    if cluster.rents_nodes:
+        always = "" if cluster.usd_per_h is None else f"{money(cluster.usd_per_h)}/h for those that are always there, "
+        rented = sum(cluster.pools[number].count for number in cluster.rented_pools)
+        return f"{always}up to {amount(rented, 'node')} rented as jobs need them"
     if cluster.usd_per_h is None:
         return "no price set"
     return f"{money(cluster.usd_per_h)}/h ({money(cluster.usd_per_h * HOURS_PER_MONTH)} a month)"

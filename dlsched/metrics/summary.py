@@ -10,7 +10,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats
-from dlsched.metrics.billing import usd_in_window
+from dlsched.metrics.billing import Bill, usd_by_kind, usd_in_window
 from dlsched.metrics.bounds.cost import total_cost_bound
 from dlsched.metrics.bounds.service import service_bounds
 from dlsched.metrics.fairness import jain_index, means_by_user
@@ -27,6 +27,10 @@ COSTS = (
     "total_cost", "total_cost_bound",
 )  # fmt: skip
 """Metrics that need a price for every machine."""
+COST_OF_KIND = {
+    "owned": "owned_cost", "reserved": "reserved_cost", "on-demand": "on_demand_cost", "spot": "spot_cost",
+}  # fmt: skip
+"""The machine cost by the terms of the nodes; only where some are not owned."""
 
 
 def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
@@ -131,7 +135,7 @@ def money(facts: RunFacts) -> Metrics:
     nothing: Metrics = dict.fromkeys(COSTS)
     bill = facts.bill
     if bill is None:
-        return nothing | {"rejection_cost": rejection_usd}
+        return nothing | {"rejection_cost": rejection_usd, **_by_kind(facts, None)}
     useful_h, done = facts.unit_s_useful / HOUR_S, int(facts.completed.sum())
     late_usd = 0.0 if facts.tardiness_usd is None else float(facts.tardiness_usd.sum())
     return nothing | {
@@ -145,7 +149,18 @@ def money(facts: RunFacts) -> Metrics:
         "rejection_cost": rejection_usd,
         "total_cost": bill.total_usd + late_usd + rejection_usd,
         "total_cost_bound": total_cost_bound(facts),
+        **_by_kind(facts, bill),
     }
+
+
+def _by_kind(facts: RunFacts, bill: Bill | None) -> Metrics:
+    """Return the bill by the terms on which nodes are had; nothing on a cluster whose nodes are all owned."""
+    cluster = facts.scenario.cluster
+    if not cluster.has_terms:
+        return {}
+    if bill is None:
+        return {COST_OF_KIND[pool.kind]: None for pool in cluster.pools}
+    return {COST_OF_KIND[kind]: usd for kind, usd in usd_by_kind(cluster, facts.stays, bill.stay_usd).items()}
 
 
 def extras(facts: RunFacts) -> Metrics:

@@ -246,6 +246,7 @@ _MET: Mapping[Need, Callable[[Scenario], bool]] = {
     Need.SERVERS: _has_servers,
     Need.ONE_NODE: _on_one_node,
     Need.OWN_STEPS: _own_steps,
+    Need.ALWAYS_THERE: lambda scenario: not scenario.cluster.rents_nodes,
     Need.POOL: lambda scenario: scenario.options.placement == "pool" and not scenario.cluster.free_slots,
     Need.SHORT_RESTARTS: lambda scenario: scenario.options.restart_s < scenario.options.slot_s,
     Need.QUEUES: lambda scenario: scenario.queues is not None,

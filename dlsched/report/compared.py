@@ -79,7 +79,7 @@ class Compared(Shown):
     def comparison(self) -> Comparison:
         """The comparison of what did not fail."""
         runs = [(name, [draw.metrics or {} for draw in draws]) for name, draws in self.draws.items()]
-        rents, counted = self.scenario.cluster.free_slots, counted_of(self.scenario)
+        rents, counted = self.scenario.cluster.rents, counted_of(self.scenario)
         return compare(runs, runs[0][0], basis=self.basis, rents=rents, counted=counted)
 
     @property

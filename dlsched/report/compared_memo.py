@@ -59,7 +59,7 @@ def memo_of(
         recommended=recommendation,
         note=note,
         basis=found.basis,
-        rents=scenario.cluster.free_slots,
+        rents=scenario.cluster.rents,
         winners=who,
         caveats=memo_caveats(scenario, compared, found.trust),
         assumptions=taken_for_granted(scenario, compared, date.today()),

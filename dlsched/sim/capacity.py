@@ -27,14 +27,17 @@ def capacity_changes(cluster: Cluster) -> list[CapacityChange]:
     return sorted(changes, key=lambda change: (change.time_s, not change.comes_back, change.absence.node))
 
 
-def node_goes(world: World, absence: Absence, at_s: float) -> EventKind:
-    """Take a node away: its jobs go back to the queue, its VM is gone, reservations on it may be lost."""
+def node_goes(world: World, absence: Absence, at_s: float, saved_s: float | None = None) -> EventKind:
+    """Take a node away: its jobs go back to the queue, its VM is gone, reservations on it may be lost.
+
+    ``saved_s``: when its jobs saved their work because they were told; None = they were not.
+    """
     lost = EventKind.NONE
     for row in world.node_leaves(absence):
         if absence.planned and _leaves_now(world, row, at_s):
             lost |= _step_off(world, row, at_s)
             continue
-        _stop(world, row, at_s)
+        _stop(world, row, at_s, saved_s)
         if row in world.future:
             world.drop_future(row)
             lost |= EventKind.RESERVATION_LOST
@@ -70,10 +73,14 @@ def _step_off(world: World, row: int, at_s: float) -> EventKind:
     return EventKind.OVERRUN if ends else EventKind.NONE
 
 
-def _stop(world: World, row: int, at_s: float) -> None:
-    """Send a running row back to the queue; what it did since its last checkpoint is lost."""
-    every_s = world.options.checkpoint_s
-    lost_work = world.progress.since_checkpoint(row, at_s, every_s) if every_s > 0 else 0.0
+def _stop(world: World, row: int, at_s: float, saved_s: float | None) -> None:
+    """Send a running row back to the queue; what it did since it last saved its work is lost."""
+    every_s, progress = world.options.checkpoint_s, world.progress
+    lost_work = progress.since_checkpoint(row, at_s, every_s) if every_s > 0 else 0.0
+    if saved_s is not None and lost_work > 0:
+        lost_work = min(
+            lost_work, progress.gained(row, at_s) - progress.gained(row, max(saved_s, progress.start_s[row]))
+        )
     world.give_back(row)
     world.close_piece(row, at_s, PieceEnd.NODE_LOST, lost_work)
     world.wait(row)

@@ -22,6 +22,7 @@ from dlsched.sim.ledger import DecisionRecord
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.sim.meter import Meter, ProgressCall
 from dlsched.sim.prepare import Prepared, Underway
+from dlsched.sim.rented import RENTAL_EVENTS, RentedNodes
 from dlsched.sim.state import PolicyView
 from dlsched.sim.world import World, gang_width
 
@@ -66,6 +67,9 @@ class _Engine:
         self.capacity: list[CapacityChange] = capacity_changes(prepared.scenario.cluster)
         for number, change in enumerate(self.capacity):
             self.event_queue.push(change.time_s, EventType.CAPACITY, number)
+        self.rented: RentedNodes | None = None
+        if prepared.scenario.cluster.rents_nodes:
+            self.rented = RentedNodes(self.world, prepared.truth.seed, self.start_s)
         self.rng = stream(prepared.scenario.seed + run_seed, "policy")
         self.meter = Meter(progress, jobs.submit_s)
         self.idle_calls = 0
@@ -78,6 +82,8 @@ class _Engine:
         now_s, stalled = 0.0, False
         while world.active or event_queue.arrivals_left:
             next_s = self._next_s()
+            if next_s is None and self.rented is not None and self.rented.try_again(now_s):
+                continue
             stalled = next_s is None
             if next_s is None:
                 break
@@ -85,9 +91,10 @@ class _Engine:
                 return self._close(horizon_s, stalled=False)
             instant, events = event_queue.pop_instant(next_s)
             now_s = max(now_s, instant)
-            if self.policy.review.one_by_one:
-                events = self._handle_one_by_one(now_s, events)
-            self._handle(now_s, events)
+            rest = self._handle_one_by_one(now_s, events) if self.policy.review.one_by_one else events
+            self._handle(now_s, rest)
+            if self.rented is not None:
+                self.rented.after(now_s, events)
             self.meter.tick(world.num_ended, now_s)
         if stalled:
             return self._close(now_s, stalled=True)
@@ -144,6 +151,9 @@ class _Engine:
                 cause |= _ARRIVAL
             elif event.kind == EventType.CAPACITY:
                 cause |= int(self._change_capacity(self.capacity[event.key], event.time_s))
+            elif event.kind in RENTAL_EVENTS:
+                assert self.rented is not None  # who else would push them
+                cause |= int(self.rented.handle(event))
             elif event.kind == EventType.CANCEL:
                 cause |= int(self._cancel(event))
             elif event.kind == EventType.STEP:

@@ -33,14 +33,21 @@ class EventType(IntEnum):
 
     COMPLETION = 0
     CAPACITY = 1
-    ARRIVAL = 2
-    CANCEL = 3
-    STEP = 4
-    WAKE = 5
+    EVICTED = 2
+    BOOTED = 3
+    IDLE = 4
+    OUTAGE = 5
+    ARRIVAL = 6
+    CANCEL = 7
+    STEP = 8
+    WAITED = 9
+    WAKE = 10
 
 
 class Event(NamedTuple):
-    """``key`` is a row, or a number into the list of capacity changes; an old ``version`` is ignored."""
+    """``key`` is a row, a node, or a number into the list of capacity changes or of begins and ends of outages; an old
+    ``version`` is ignored.
+    """
 
     time_s: float
     kind: EventType

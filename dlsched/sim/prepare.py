@@ -116,6 +116,15 @@ def refuse_beyond_limits(scenario: Scenario) -> None:
     )
 
 
+def refuse_rented_nodes(scenario: Scenario, why: str) -> None:
+    """Raise InputError, with this reason, where nodes on demand or spot nodes come and go."""
+    pools = scenario.cluster.rented_pools
+    if pools:
+        pool = scenario.cluster.pools[pools[0]]
+        do = "Make these nodes owned (leave out their terms), or use simulate and compare"
+        raise InputError("cluster", f"rents nodes of {pool.vm.name} ({pool.kind}) as jobs need them; {why}", do)
+
+
 def asks_beyond_limit(jobs: Workload) -> NDArray[np.bool_]:
     """Return which jobs hold more than their user's limit at their request, shape (jobs,)."""
     return np.asarray(jobs.widest_within_limit(jobs.workers) < jobs.workers)

@@ -107,6 +107,8 @@ class World:
         self.blocked: dict[int, tuple[float, ...]] = {}
         self.lease_from_s: dict[int, float] = {}
         self.is_waiting = np.zeros(len(self.jobs), dtype=bool)
+        self.joined_queue: list[int] | None = None
+        """Rows that joined the queue since they were last looked at; None = they never are."""
         self.start_number: dict[int, int] = {}
         """The latest start of each row that has run, counted over all starts."""
         self.num_starts = 0
@@ -145,6 +147,8 @@ class World:
         self.is_waiting[row] = True
         self.waiting.add(row)
         self.ledger.begin_wait(row)
+        if self.joined_queue is not None:
+            self.joined_queue.append(row)
 
     def finish(self, row: int, status: JobStatus, at_s: float) -> None:
         """A row ends in this way; what it held must have been given back."""

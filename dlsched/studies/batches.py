@@ -51,7 +51,7 @@ def usual_seconds(scenario: Scenario, policy: str, store: Store | None = None) -
     plain = FIXED_S + jobs * (PLAIN_SLICED_S_PER_JOB if is_sliced else PLAIN_S_PER_JOB)
     options = scenario.options
     is_plain = options.restart_s > 0 or options.horizon_s is not None or options.cancel_share > 0
-    is_plain = is_plain or bool(scenario.cluster.absences) or scenario.cluster.free_slots
+    is_plain = is_plain or bool(scenario.cluster.absences) or scenario.cluster.rents
     return (plain if is_plain else fast), plain
 
 

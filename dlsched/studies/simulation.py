@@ -71,7 +71,7 @@ class Run:
         from dlsched.metrics.findings import result_sentence  # it needs pandas, which most command lines do not
 
         scenario, label = self.prepared.scenario, registry.find(self.policy).label
-        rents = scenario.cluster.free_slots
+        rents = scenario.cluster.rents
         return result_sentence(label, self.metrics, money_first=rents, counted=counted_of(scenario))
 
     @property

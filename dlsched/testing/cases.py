@@ -20,6 +20,7 @@ from dlsched.testing.scenarios import (
     free_slots,
     full_workload,
     many,
+    scaling_nodes,
     scenario,
     slotted,
 )
@@ -103,6 +104,21 @@ def rented(spec: PolicySpec, seeds: tuple[int, ...]) -> Iterator[Case]:
     """Rented machines."""
     if Need.FIXED_NODES not in spec.needs:
         yield Case("rented", suitable(spec).replace(cluster=free_slots()))
+
+
+def come_and_go(spec: PolicySpec, seeds: tuple[int, ...]) -> Iterator[Case]:
+    """Nodes on demand and spot nodes beside owned and reserved ones, under each rule for renting."""
+    if {Need.ALWAYS_THERE, Need.FREE_SLOTS} & spec.needs:
+        return
+    rules: tuple[dict[str, Any], ...] = ({}, {"wait_s": 120.0}, {"queue_length": 3, "order": "listed"})
+    for feature in ("plain", "restart-delayed", "checkpoints", "horizon", "all"):
+        for rule in rules:
+            told = "".join(f", {name} {value}" for name, value in rule.items())
+            yield Case(feature + told, suitable(spec, feature).replace(cluster=scaling_nodes(**rule)))
+    for seed in seeds:
+        drawn = random_scenario(spec, seed)
+        rule = rules[seed % len(rules)]
+        yield Case(f"drawn at seed {seed}", drawn.replace(cluster=scaling_nodes(**rule)))
 
 
 def time_tables(spec: PolicySpec, seeds: tuple[int, ...]) -> Iterator[Case]:

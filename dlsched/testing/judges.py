@@ -19,7 +19,7 @@ from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
 from dlsched.testing.bounds import beyond_of
 from dlsched.testing.logs import first_difference
-from dlsched.testing.scenarios import fixed_nodes, free_slots, full_workload
+from dlsched.testing.scenarios import fixed_nodes, free_slots, full_workload, scaling_nodes
 from dlsched.testing.subject import Overseer, ReasonReader, StateGuard, Subject
 
 UNITS = ("_s", "_h", "_usd", "_gib")
@@ -185,6 +185,7 @@ def lacking(need: Need) -> Scenario:
         Need.USER: {"workload": jobs.with_columns(user=None)},
         Need.SPEED: {"speed": SpeedSpec()},
         Need.FIXED_NODES: {"cluster": free_slots()},
+        Need.ALWAYS_THERE: {"cluster": scaling_nodes()},
         Need.SHORT_RESTARTS: {"options": SimulationRules(restart_s=3600.0)},
         Need.ONE_NODE: {"workload": jobs.with_columns(gpus_per_worker=np.full(len(jobs), 0.5))},
     }

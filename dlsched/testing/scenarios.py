@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Pool, Scaling, Terms, VmType
 from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
@@ -42,6 +42,24 @@ def free_slots(count: int = 4) -> Cluster:
     sizes = {"small": (1, 1.0), "middle": (4, 3.0), "large": (8, 9.0)}
     catalogue = tuple(VmType(name=name, gpus=gpus, usd_per_h=usd) for name, (gpus, usd) in sizes.items())
     return Cluster(slots=count, catalogue=catalogue)
+
+
+def scaling_nodes(idle_timeout_s: float = 300.0, **rule: Any) -> Cluster:
+    """Return an owned node, a reserved one, and up to four that are rented as jobs need them, two of them spot."""
+
+    def pool(name: str, usd: float, count: int, terms: Terms | None) -> Pool:
+        return Pool(vm=VmType(name=name, gpus=4, usd_per_h=usd), count=count, terms=terms)
+
+    kept = {"idle_timeout_s": idle_timeout_s}
+    return Cluster(
+        pools=(
+            pool("own", 3.0, 1, None),
+            pool("committed", 4.0, 1, Terms(kind="reserved")),
+            pool("on demand", 8.0, 2, Terms(kind="on-demand", boot_s=60.0, **kept)),
+            pool("spot", 2.0, 2, Terms(kind="spot", boot_s=30.0, evictions_per_h=6.0, notice_s=20.0, **kept)),
+        ),
+        scaling=Scaling(**rule),
+    )
 
 
 FEATURES: dict[str, dict[str, Any]] = {

@@ -62,6 +62,8 @@ CHECKS: tuple[Check, ...] = (
     Check("shared-partitions", "the same with partitions that share nodes", judges.ends_well, of.shared_partitions),
     Check("rented", "the same on rented machines", judges.ends_well, of.rented,
           hint="A policy that opens no machines says so: needs=frozenset({Need.FIXED_NODES}) in its PolicySpec."),
+    Check("come-and-go", "the same while nodes are rented as jobs need them", judges.ends_well, of.come_and_go,
+          hint="A policy that needs nodes which stay says so: needs=frozenset({Need.ALWAYS_THERE}) in its PolicySpec."),
     Check("time-tables", "the same with run times by GPU count", judges.ends_well, of.time_tables),
     Check("servers", "the same for jobs with parameter servers", judges.ends_well, of.with_servers),
     Check("bare", "runs on jobs that have only what it needs", judges.bare, of.plain),

@@ -161,6 +161,11 @@ def _machines(scenario: Scenario) -> list[Premise]:
     if any(vm.speed != 1 for vm in cluster.vm_types):
         speeds = ", ".join(_speed(vm) for vm in cluster.vm_types)
         chips.append(Premise("machines differ in speed", f"Relative to the recorded GPU: {speeds}.", "Cluster"))
+    if pools := [cluster.pools[number] for number in cluster.rented_pools]:
+        most = sum(pool.count for pool in pools)
+        kinds = " and ".join(dict.fromkeys("on demand" if pool.kind == "on-demand" else "spot" for pool in pools))
+        why = f"Rented ({kinds}) when jobs wait, and given back when idle."
+        chips.append(Premise(f"up to {amount(most, 'rented node')}", why, "Cluster"))
     failures = sum(absence.cause == "fails" for absence in cluster.absences)
     if failures:
         chips.append(

@@ -18,7 +18,8 @@ from dlsched.workload.studies.registry import KINDS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 UNITS = {
-    "usd_per_gpu_h": "$/GPU-hour", "usd_per_h": "$/h", "usd_per_s": "$/s", "jobs_per_h": "jobs/h", "_usd": "$",
+    "usd_per_gpu_h": "$/GPU-hour", "usd_per_h": "$/h", "usd_per_s": "$/s", "jobs_per_h": "jobs/h",
+    "_per_h": "1/h", "_usd": "$",
     "_gib": "GiB", "_mb": "MB", "_s": "s", "_h": "h", "_percent": "%",
 }  # fmt: skip
 """Units by the ending of a key, longer endings first; keys say their unit."""

@@ -61,7 +61,7 @@ def run(
     """Return the log of a run that the audit finds nothing in; ``truth`` replaces columns of the truth."""
     prepared, spec = prepare(scenario), find(key)
     if truth:
-        arrays = {name: np.array(values, dtype=float) for name, values in truth.items()}
+        arrays: dict[str, Any] = {name: np.array(values, dtype=float) for name, values in truth.items()}
         prepared = dataclasses.replace(prepared, truth=dataclasses.replace(prepared.truth, **arrays))
     log = run_engine(prepared, policy or spec.build(spec.parse(params)))
     assert audit(prepared.scenario, prepared.truth, log) == []

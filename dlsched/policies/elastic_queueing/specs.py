@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dlsched.domain.model import FrozenModel
-from dlsched.domain.policy import ElasticRule, PolicySpec
+from dlsched.domain.policy import ElasticRule, Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.elastic_queueing.params import (
     ElasticParams,
@@ -97,6 +97,7 @@ def _spec(
         summary,
         build,
         params,
+        frozenset({Need.ALWAYS_THERE}),
         knows=KNOWS,
         paper=PAPER,
         group="elastic",

@@ -12,7 +12,7 @@ from dlsched.policies.shared.built_later import BuiltLater
 FAMILY = "PD-ORS"
 CODE = "dlsched.policies.primal_dual.policy"
 PAPER = "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021"
-SLOTTED = frozenset({Need.SERVERS, Need.FIXED_NODES, Need.OWN_STEPS})
+SLOTTED = frozenset({Need.SERVERS, Need.FIXED_NODES, Need.ALWAYS_THERE, Need.OWN_STEPS})
 PRICED = SLOTTED | {Need.UTILITY, Need.SHORT_RESTARTS}
 """A slot booked anew brings nothing where a restart takes all of it: a job would book such slots for ever."""
 

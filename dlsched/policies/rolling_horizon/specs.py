@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlsched.domain.policy import PolicySpec
+from dlsched.domain.policy import Need, PolicySpec
 from dlsched.policies.rolling_horizon.params import GreedyParams, OptimalParams
 from dlsched.policies.shared.built_later import BuiltLater
 from dlsched.policies.shared.remarks import where_widths_are_fixed
@@ -23,6 +23,7 @@ MODELARTS: tuple[PolicySpec, ...] = (
         "out the first step; in between, jobs start in order of submission.",
         BuiltLater(CODE, "optimal_policy"),
         OptimalParams,
+        frozenset({Need.ALWAYS_THERE}),
         knows="run-time estimates and speed-up",
         paper=PAPER,
         group="elastic",
@@ -38,6 +39,7 @@ MODELARTS: tuple[PolicySpec, ...] = (
         "while jobs wait, the oldest job is halved every few minutes.",
         BuiltLater(CODE, "greedy_policy"),
         GreedyParams,
+        frozenset({Need.ALWAYS_THERE}),
         knows="time run so far and the GPU counts at which each job runs faster",
         paper=PAPER,
         group="elastic",

@@ -16,7 +16,7 @@ from dlsched.speed import build_speed
 FAMILY = "SMD"
 CODE = "dlsched.policies.smd.policy"
 PAPER = "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
-NEEDS = frozenset({Need.SERVERS, Need.UTILITY, Need.POOL})
+NEEDS = frozenset({Need.ALWAYS_THERE, Need.SERVERS, Need.UTILITY, Need.POOL})
 NOTHING = 1e-9
 KNOWS = "training-step times, steps and utility functions"
 

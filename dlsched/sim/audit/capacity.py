@@ -81,7 +81,7 @@ def _sweep(facts: Facts, first: int, last: int) -> NodeSweep:
     mine = np.flatnonzero((log.share_node >= first) & (log.share_node <= last))
     owner, held = facts.piece_of_share[mine], facts.held(mine)
     shares = len(mine)
-    off_node, off_s, off_change = _absence_events(a for a in cluster.absences if first <= a.node <= last)
+    off_node, off_s, off_change = _absence_events(a for a in facts.absences if first <= a.node <= last)
     leased = cluster.free_slots
     lease = np.flatnonzero((log.lease_node >= first) & (log.lease_node <= last) & leased)
     leases = len(lease)

@@ -14,6 +14,7 @@ from dlsched.sim.audit.pieces import check_eligibility, check_shares, check_time
 from dlsched.sim.audit.progress import check_lost_work, check_rates, check_restarts, check_work
 from dlsched.sim.audit.quotas import check_quotas
 from dlsched.sim.audit.records import check_answers, check_decisions, check_leases, check_waits
+from dlsched.sim.audit.rentals import check_rentals
 from dlsched.sim.log import RunLog
 from dlsched.speed import build_speed
 
@@ -46,6 +47,7 @@ def audit(scenario: Scenario, truth: Truth, log: RunLog, rows_expected: int | No
     check_work(facts, findings)
     check_jobs(facts, findings)
     check_leases(facts, findings)
+    check_rentals(facts, findings)
     check_decisions(facts, findings)
     check_answers(facts, findings)
     check_waits(facts, findings)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.cluster import Absence, vm_capacity
+from dlsched.domain.cluster import Absence, Cluster, vm_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import RESOURCES, Floats
-from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
+from dlsched.sim.audit.facts import SAME_NUMBER, SECONDS_PER_H, Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 from dlsched.sim.audit.shares import BillSplit, Spans, month_usd, split_bill, useful_unit_s
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
@@ -23,7 +23,6 @@ from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 if TYPE_CHECKING:
     import pandas as pd
 
-SECONDS_PER_H = 3600.0
 ONE_INSTANT = 1e-9
 SAME_TIME = 1e-12
 PARTS_OF_BILL = ("idle_cost", "spare_cost", "restart_cost")
@@ -44,7 +43,7 @@ def check_metrics(
     The log must have passed :func:`dlsched.sim.audit.audit`.
     """
     facts, findings = Facts(scenario, truth, log), Findings()
-    billed = _spans(facts, tuple(absence for absence in scenario.cluster.absences if not absence.billed))
+    billed = _spans(facts, _unpaid(scenario.cluster))
     usd = _span_usd(facts, billed)
     split = None if usd is None else split_bill(facts, billed, usd)
     jobs = _job_columns(facts, split)
@@ -52,7 +51,7 @@ def check_metrics(
         **_counts(facts),
         **_times(jobs),
         **_dues(facts, jobs),
-        **_money(facts, jobs, usd, split),
+        **_money(facts, jobs, billed, usd, split),
         **_use(facts, billed, usd),
     }
     rounding_usd = 0.0 if usd is None else ONE_INSTANT * math.fsum(usd) + _within_an_instant_usd(facts)
@@ -162,7 +161,9 @@ def _tardiness_usd(facts: Facts, tardiness_s: Floats) -> Number:
     return math.fsum(usd[~np.isnan(usd)])
 
 
-def _money(facts: Facts, jobs: Mapping[str, Floats], usd: Floats | None, split: BillSplit | None) -> dict[str, Number]:
+def _money(
+    facts: Facts, jobs: Mapping[str, Floats], billed: Spans, usd: Floats | None, split: BillSplit | None
+) -> dict[str, Number]:
     rejected, done = (int((facts.log.job_status == one).sum()) for one in (JobStatus.REJECTED, JobStatus.COMPLETED))
     rejection_usd = rejected * facts.scenario.options.rejection_usd
     late_usd = _tardiness_usd(facts, jobs["tardiness_s"]) or 0.0
@@ -175,7 +176,22 @@ def _money(facts: Facts, jobs: Mapping[str, Floats], usd: Floats | None, split: 
         "idle_cost": None if split is None else split.idle_usd,
         "spare_cost": None if split is None else split.spare_usd,
         "restart_cost": None if split is None else split.restart_usd,
+        **_usd_by_kind(facts, billed, usd),
     }
+
+
+def _usd_by_kind(facts: Facts, billed: Spans, usd: Floats | None) -> dict[str, Number]:
+    """Return what owned, reserved, on-demand and spot nodes cost; nothing where all are owned."""
+    cluster, at = facts.scenario.cluster, 0
+    found: dict[str, Number] = {}
+    if all(pool.terms is None for pool in cluster.pools):
+        return found
+    for pool in cluster.pools:
+        mine = (billed.node >= at) & (billed.node < at + pool.count)
+        at += pool.count
+        key = f"{pool.terms.kind.replace('-', '_') if pool.terms else 'owned'}_cost"
+        found[key] = None if usd is None else (found.get(key) or 0.0) + math.fsum(usd[mine])
+    return found
 
 
 def _use(facts: Facts, billed: Spans, usd: Floats | None) -> dict[str, Number]:
@@ -210,7 +226,9 @@ def _used_of_reserved(facts: Facts) -> Number:
 
 
 def _allocation_ratio(facts: Facts, held_s: float) -> Number:
-    up_s = _unit_s(facts, _spans(facts, facts.scenario.cluster.absences))
+    there = _spans(facts, facts.scenario.cluster.absences)
+    boot_s = np.array([facts.rented[node].boot_s if node in facts.rented else 0.0 for node in there.node.tolist()])
+    up_s = _unit_s(facts, there._replace(start_s=np.minimum(there.start_s + boot_s, there.end_s)))
     return held_s / up_s if up_s > 0 else None
 
 
@@ -253,12 +271,24 @@ def _spans(facts: Facts, absences: tuple[Absence, ...]) -> Spans:
     away: defaultdict[int, list[Absence]] = defaultdict(list)
     for absence in absences:
         away[absence.node].append(absence)
-    always = np.setdiff1d(np.arange(cluster.num_nodes), np.array(list(away), dtype=np.int64))
+    always = [node for node in range(cluster.num_nodes) if node not in away and node not in facts.rented]
     rows = [(n, *gap) for n, absent in away.items() for gap in _gaps(log.start_s, log.end_s, absent)]
-    rows += [(n, log.start_s, log.end_s) for n in always.tolist()]
+    rows += [(n, log.start_s, log.end_s) for n in always]
+    rows += zip(log.lease_node.tolist(), log.lease_start_s.tolist(), log.lease_end_s.tolist(), strict=True)
     node = np.array([row[0] for row in rows], dtype=np.int64)
     start_s, end_s = (np.array([row[i] for row in rows], dtype=float) for i in (1, 2))
     return Spans(node, cluster.nodes.vm[node], start_s, end_s)
+
+
+def _unpaid(cluster: Cluster) -> tuple[Absence, ...]:
+    """Return the absences that spare the price: not of reserved nodes that fail or are maintained."""
+    kinds = [pool.kind for pool in cluster.pools for _ in range(pool.count)]
+    return tuple(
+        absence
+        for absence in cluster.absences
+        if not absence.billed
+        and not (kinds and kinds[absence.node] == "reserved" and absence.cause not in ("arrives", "leaves"))
+    )
 
 
 def _gaps(start_s: float, end_s: float, absences: list[Absence]) -> list[tuple[float, float]]:

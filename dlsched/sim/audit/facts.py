@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.cluster import VmType, vm_capacity
+from dlsched.domain.cluster import Absence, Terms, VmType, vm_capacity
+from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import CPU, GPU, MEM, RESOURCES, Floats, Ints
@@ -18,6 +20,7 @@ from dlsched.sim.log import RunLog
 SAME_INSTANT_S = 2e-9
 SAME_TIME = 2e-12
 SAME_NUMBER = 1e-6
+SECONDS_PER_H = 3600.0
 MIXED_VMS = -2
 
 
@@ -52,6 +55,57 @@ class Facts:
     def vm_types(self) -> tuple[VmType, ...]:
         """VM types by the numbers of the log."""
         return self.scenario.cluster.vm_types
+
+    @cached_property
+    def rented(self) -> dict[int, Terms]:
+        """The terms of each node that comes and goes."""
+        kinds = [pool.terms for pool in self.scenario.cluster.pools for _ in range(pool.count)]
+        return {node: terms for node, terms in enumerate(kinds) if terms is not None and terms.kind != "reserved"}
+
+    @cached_property
+    def absences(self) -> tuple[Absence, ...]:
+        """When nodes cannot be used: as the scenario says, and rented nodes outside of their leases and in boots."""
+        log, since_s = self.log, dict.fromkeys(self.rented, 0.0)
+        away: list[Absence] = []
+        for lease in np.argsort(log.lease_start_s, kind="stable") if self.rented else ():
+            node, end_s = int(log.lease_node[lease]), float(log.lease_end_s[lease])
+            booted_s = float(log.lease_start_s[lease]) + self.rented[node].boot_s if node in self.rented else end_s
+            if booted_s < end_s and node in self.rented:
+                if booted_s > since_s[node]:
+                    away.append(Absence(node=node, start_s=since_s[node], end_s=booted_s))
+                since_s[node] = end_s
+        away += [Absence(node=node, start_s=from_s) for node, from_s in since_s.items()]
+        return (*self.scenario.cluster.absences, *away)
+
+    @cached_property
+    def evicted_s(self) -> Floats:
+        """When each lease of a rented node is taken back, shape (leases,); infinity where it never is."""
+        log, at_s = self.log, np.full(len(self.log.lease_node), np.inf)
+        before: dict[int, int] = {}
+        for lease in np.argsort(log.lease_start_s, kind="stable").tolist():
+            node, start_s = int(log.lease_node[lease]), float(log.lease_start_s[lease])
+            terms = self.rented.get(node)
+            if terms is None:
+                continue
+            number = before[node] = before.get(node, -1) + 1
+            times_s = [outage.start_s for outage in terms.outages if outage.start_s > start_s]
+            if terms.evictions_per_h > 0:
+                draw = job_uniforms(self.truth.seed, "eviction", [f"{node}/{number}"])[0, 0]
+                times_s.append(start_s + terms.boot_s - math.log(draw) * SECONDS_PER_H / terms.evictions_per_h)
+            at_s[lease] = min(times_s, default=np.inf)
+        return at_s
+
+    @cached_property
+    def evictions(self) -> list[tuple[int, float, float]]:
+        """Node, time and notice of every lease that ended by being taken back after its boot."""
+        log, at_s = self.log, self.evicted_s
+        ends = np.flatnonzero(np.abs(log.lease_end_s - at_s) <= slack_s(log.lease_end_s)) if self.rented else ()
+        found = [(int(log.lease_node[i]), float(log.lease_start_s[i]), float(log.lease_end_s[i])) for i in ends]
+        return [
+            (node, end_s, self.rented[node].notice_s)
+            for node, start_s, end_s in found
+            if end_s >= start_s + self.rented[node].boot_s
+        ]
 
     @cached_property
     def vm_capacity(self) -> Floats:

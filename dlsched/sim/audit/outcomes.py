@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.cluster import Absence
 from dlsched.domain.workload import Floats
 from dlsched.sim.audit.facts import Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
@@ -167,8 +166,9 @@ def _check_changes(facts: Facts, findings: Findings) -> None:
 def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
     """A piece ends with its node exactly when the node goes; a reservation may take it off just before it does."""
     log, absences = facts.log, facts.scenario.cluster.absences
-    goes = _ends_as_a_node_goes(facts, absences)
-    as_planned = _ends_as_a_node_goes(facts, [absence for absence in absences if absence.planned])
+    evicted = [(node, at_s) for node, at_s, _ in facts.evictions]
+    goes = _ends_as_a_node_goes(facts, [*((absence.node, absence.start_s) for absence in absences), *evicted])
+    as_planned = _ends_as_a_node_goes(facts, [(one.node, one.start_s) for one in absences if one.planned])
     as_planned &= np.isin(log.piece_end, (PieceEnd.PREEMPTED, PieceEnd.OVERRUN))
     lost = log.piece_end == PieceEnd.NODE_LOST
     findings.flag(
@@ -184,12 +184,12 @@ def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
     )
 
 
-def _ends_as_a_node_goes(facts: Facts, absences: Iterable[Absence]) -> NDArray[np.bool_]:
-    """Return which pieces end when one of these absences takes one of their nodes away."""
+def _ends_as_a_node_goes(facts: Facts, gone: Iterable[tuple[int, float]]) -> NDArray[np.bool_]:
+    """Return which pieces end when one of their nodes goes away; ``gone`` are nodes and times."""
     log = facts.log
     leaves: dict[int, list[float]] = {}
-    for absence in absences:
-        leaves.setdefault(absence.node, []).append(absence.start_s)
+    for node, at_s in gone:
+        leaves.setdefault(node, []).append(at_s)
     goes = np.zeros(len(log.piece_row), dtype=bool)
     for node, times_s in leaves.items():
         here = facts.piece_of_share[log.share_node == node]

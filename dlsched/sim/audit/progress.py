@@ -108,6 +108,7 @@ def check_lost_work(facts: Facts, findings: Findings) -> None:
     shift_s = slack_s(log.piece_end_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         options = np.column_stack([_since_checkpoint(facts, every_s, s) for s in (0 * shift_s, shift_s, -shift_s)])
+        options = np.hstack([np.minimum(options, told[:, None]) for told in _since_notice(facts)])
     options[loses_all] = _done_until(facts, log.piece_end_s)[loses_all, None]
     tolerance = SAME_NUMBER * np.maximum(options[:, 0], 1e-3) + log.piece_rate * shift_s
     wrong = (np.abs(options - log.piece_lost_work[:, None]) > tolerance[:, None]).all(axis=1)
@@ -144,6 +145,30 @@ def _since_checkpoint(facts: Facts, every_s: float, shift_s: Floats) -> Floats:
     ran_s = np.maximum(log.piece_end_s - begin_s, 0.0)
     saved_s = begin_s + np.maximum(np.floor((ran_s + shift_s) / every_s), 0.0) * every_s
     return np.maximum(_done_until(facts, log.piece_end_s) - _done_until(facts, saved_s), 0.0)
+
+
+def _since_notice(facts: Facts) -> tuple[Floats, Floats]:
+    """Return the work of each piece since the first and since the last notice that a node of it is taken back.
+
+    Infinity without a notice. Where nodes of several pools go at one instant, either may be the one that counted.
+    """
+    log, pieces = facts.log, len(facts.log.piece_row)
+    notice_s = np.full(pieces, -np.inf), np.full(pieces, np.inf)
+    for node, at_s, told_s in facts.evictions:
+        here = facts.piece_of_share[log.share_node == node]
+        ends = here[np.abs(log.piece_end_s[here] - at_s) <= slack_s(at_s)]
+        told_s = told_s or np.inf
+        notice_s[0][ends], notice_s[1][ends] = (
+            np.maximum(notice_s[0][ends], told_s),
+            np.minimum(notice_s[1][ends], told_s),
+        )
+
+    def since(each_s: Floats) -> Floats:
+        told = np.isfinite(each_s)
+        saved_s = np.maximum(log.piece_end_s - np.where(told, each_s, 0.0), log.piece_start_s)
+        return np.where(told, _done_until(facts, log.piece_end_s) - _done_until(facts, saved_s), np.inf)
+
+    return since(notice_s[0]), since(notice_s[1])
 
 
 def _done_until(facts: Facts, time_s: Floats) -> Floats:

@@ -19,12 +19,18 @@ each group of jobs that share machines, and where their bounds are small the lim
 
 
 def check_leases(facts: Facts, findings: Findings) -> None:
-    """Leases belong to rented slots, have a length, do not overlap on a slot, and start at a decision."""
-    log = facts.log
+    """Leases belong to rented slots or nodes, have a length, do not overlap; those of slots start at a decision."""
+    log, cluster = facts.log, facts.scenario.cluster
     node, start_s, end_s = log.lease_node, log.lease_start_s, log.lease_end_s
-    if not facts.scenario.cluster.free_slots:
-        findings.flag(np.ones(len(node), bool), start_s, lambda i: f"node {node[i]} is fixed and cannot be leased")
-        return
+    if not cluster.free_slots:
+        fixed = ~np.isin(node, list(facts.rented))
+        findings.flag(fixed, start_s, lambda i: f"node {node[i]} is fixed and cannot be leased")
+        vm = cluster.nodes.vm[node]
+        findings.flag(
+            log.lease_vm != vm,
+            start_s,
+            lambda i: f"the lease of node {node[i]} is of VM type {log.lease_vm[i]}, but the node is of type {vm[i]}",
+        )
     findings.flag(end_s <= start_s, start_s, lambda i: f"the lease of node {node[i]} has no positive length")
     findings.flag(
         (start_s < log.start_s - slack_s(start_s)) | (end_s > log.end_s + slack_s(end_s)),
@@ -36,6 +42,8 @@ def check_leases(facts: Facts, findings: Findings) -> None:
     early = start_s[order[1:]] < end_s[order[:-1]] - slack_s(start_s[order[1:]])
     overlaps[order[1:]] = early & (node[order[1:]] == node[order[:-1]])
     findings.flag(overlaps, start_s, lambda i: f"the lease of node {node[i]} overlaps the one before it on that node")
+    if not cluster.free_slots:
+        return
     findings.flag(
         ~_among(start_s, log.decision_s),
         start_s,

@@ -13,8 +13,11 @@ __all__ = ["eligible", "run_kernel"]
 
 
 def eligible(prepared: Prepared, policy: Policy) -> bool:
-    """Whether one of the loops can stand in for this policy on this scenario."""
-    return any(loop.eligible(prepared, policy) for loop in (rigid, preemptive, elastic, slurm, queue_tree))
+    """Whether one of the loops can stand in for this policy on this scenario; none rents nodes."""
+    rents = prepared.scenario.cluster.rents_nodes
+    return not rents and any(
+        loop.eligible(prepared, policy) for loop in (rigid, preemptive, elastic, slurm, queue_tree)
+    )
 
 
 def run_kernel(prepared: Prepared, rule: KernelRule, progress: Progress | None = None) -> RunLog:

@@ -70,7 +70,7 @@ def _queues(
     jobs: Workload, cluster: Cluster, arrive_s: Floats, start_s: Floats, end_s: Floats
 ) -> Iterator[tuple[int, QueueOverTime, Floats]]:
     """Yield the nodes of each queue, the queue over time, and the seconds of its spans that count."""
-    if cluster.free_slots:
+    if cluster.rents:
         return
     held = jobs.workers[:, None] * jobs.demand
     from_s, to_s = complete_from_s(jobs), float(jobs.submit_s[-1])

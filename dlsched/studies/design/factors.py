@@ -165,7 +165,9 @@ def _nodes(scenario: Scenario, value: int, _: int) -> Scenario:
     if value == cluster.num_nodes:
         return scenario
     return scenario.replace(
-        cluster=Cluster(pools=(pool.model_copy(update={"count": value}),), absences=cluster.absences)
+        cluster=Cluster(
+            pools=(pool.model_copy(update={"count": value}),), absences=cluster.absences, scaling=cluster.scaling
+        )
     )
 
 
@@ -226,7 +228,7 @@ def with_count(cluster: Cluster, name: str, count: int) -> Cluster:
         pool.model_copy(update={"count": count}) if number == at[0] else pool
         for number, pool in enumerate(cluster.pools)
     )
-    return Cluster(pools=tuple(pools), absences=tuple(absences))
+    return Cluster(pools=tuple(pools), absences=tuple(absences), scaling=cluster.scaling)
 
 
 def _prices(scenario: Scenario, factor: float, _: int) -> Scenario:

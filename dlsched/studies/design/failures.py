@@ -24,7 +24,7 @@ _FIRST_DRAWS = 8
 
 
 def with_failures(scenario: Scenario, mean_s: float, seed: int) -> Scenario:
-    """Return the scenario with failures of every node, besides the absences it has.
+    """Return the scenario with failures of every node, besides the absences it has; not of nodes that are rented.
 
     Time up between failures is exponential with mean ``mean_s`` seconds; a node is back, and paid for again, after
     ``REPAIR_S``. Draws depend on seed and node alone: at one seed a node has the same failures whatever the others,
@@ -41,9 +41,11 @@ def with_failures(scenario: Scenario, mean_s: float, seed: int) -> Scenario:
     if expected > MOST_FAILURES:
         why = f"about {expected:,.0f} failures would be drawn, at most {MOST_FAILURES:,} can be"
         raise InputError("cluster", why, "Let nodes fail less often, or take fewer jobs")
+    rented = _rented(cluster)
     fails = [
         Absence(node=node, start_s=start_s, end_s=start_s + REPAIR_S)
         for node in range(cluster.num_nodes)
+        if node not in rented
         for start_s in failure_times(scenario.seed + seed, node, mean_s, begin_s, end_s).tolist()
     ]
     return scenario.replace(cluster=_absent(cluster, fails))
@@ -67,6 +69,9 @@ def failures_at(scenario: Scenario, stated: Sequence[str]) -> Scenario:
         if node >= cluster.num_nodes:
             why = f"there is no node {node:,}, the last one is node {cluster.num_nodes - 1:,}"
             raise InputError(f"failure {text}", why, "Name an existing node; the first is node 0")
+        if node in _rented(cluster):
+            why = f"node {node:,} is rented and comes and goes by itself"
+            raise InputError(f"failure {text}", why, "Name a node that is owned or reserved")
         start_s = begin_s + HOUR_S * start_h
         fails.append(Absence(node=node, start_s=start_s, end_s=start_s + HOUR_S * length_h))
     return scenario.replace(cluster=_absent(cluster, fails))
@@ -110,6 +115,11 @@ def window_s(scenario: Scenario) -> tuple[float, float]:
     busy_s = float((run_s * np.maximum(asked, 1)).sum()) / (units or cluster.num_nodes) + float(run_s.max())
     end_s = float(jobs.submit_s[-1]) + 1.5 * busy_s
     return first_s, min(end_s, scenario.options.horizon_s or end_s)
+
+
+def _rented(cluster: Cluster) -> set[int]:
+    """Return the nodes that are rented as jobs need them."""
+    return {node for pool in cluster.rented_pools for node in cluster.nodes_of(pool)}
 
 
 def _absent(cluster: Cluster, more: list[Absence]) -> Cluster:

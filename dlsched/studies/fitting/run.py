@@ -12,6 +12,7 @@ from dlsched.domain.cluster import Cluster
 from dlsched.domain.scenario import Scenario
 from dlsched.placement import can_ever_fit
 from dlsched.policies import registry
+from dlsched.sim.prepare import refuse_rented_nodes
 from dlsched.store.record import CellStore
 from dlsched.studies.calibration.answer import ReplayedTimes, calibrate
 from dlsched.studies.calibration.idle import idle_of_record
@@ -62,6 +63,7 @@ OTHERS_REPLAYS = 5
 def check(spec: FitSpec, scenario: Scenario) -> None:
     """Raise InputError when nothing can be fitted, before anything is computed."""
     require_scenario("fit", spec.scenario, scenario)
+    refuse_rented_nodes(scenario, "the log does not say when they were there")
     cuts_of(record_of(scenario.workload))
 
 

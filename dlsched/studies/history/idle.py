@@ -35,7 +35,7 @@ def window_of(record: Record) -> tuple[float, float] | None:
 
 def amount_of(cluster: Cluster, resource: Resource) -> float | None:
     """Return what all nodes have of a resource; None if some do not say, none has any, or machines are rented."""
-    total = 0.0 if cluster.free_slots else float(cluster.nodes.capacity[:, PLACES[resource]].sum())
+    total = 0.0 if cluster.rents else float(cluster.nodes.capacity[:, PLACES[resource]].sum())
     return total if 0 < total < np.inf else None
 
 

@@ -128,7 +128,7 @@ def run_what_if(
         moved=plan.moved,
         futures=spec.futures,
         basis=plan.basis,
-        free_slots=scenario.cluster.free_slots,
+        free_slots=scenario.cluster.rents,
         winners=won,
         run_cpu_s=_run_cpu_s(nothing, option),
         counted=scenario.counted,

@@ -19,7 +19,7 @@ from dlsched.domain.workload import CPU, GPU, Floats, Ints, Workload
 from dlsched.placement import Site, can_ever_fit
 from dlsched.policies import registry
 from dlsched.sim import kernels
-from dlsched.sim.prepare import Prepared
+from dlsched.sim.prepare import Prepared, refuse_rented_nodes
 from dlsched.store.record import CellStore
 from dlsched.studies.queues import separate_queues
 from dlsched.studies.simulation import Progress
@@ -77,6 +77,7 @@ def check(spec: WhenSpec | ScoreSpec, scenario: Scenario) -> None:
     require_scenario("when jobs start", spec.scenario, scenario)
     if scenario.cluster.free_slots:
         raise InputError("cluster", "has rented machines, which have no queue of now", "Choose owned nodes")
+    refuse_rented_nodes(scenario, "when a job starts is not predicted then")
     resolved(scenario.replace(workload=_decided_about(spec, scenario)), spec.policy, spec.params)
 
 

@@ -129,6 +129,13 @@ def stays(run_id: str) -> pd.DataFrame:
     return stays.assign(gpus=stays["vm_gpus"])
 
 
+def rented_stays(run_id: str, scenario: Scenario) -> pd.DataFrame:
+    """Return the stays of machines that are rented: on slots all, else those of pools that rent their nodes."""
+    paid, cluster = stays(run_id), scenario.cluster
+    nodes = [node for pool in cluster.rented_pools for node in cluster.nodes_of(pool)]
+    return paid if cluster.free_slots else paid[paid["node"].isin(nodes)]
+
+
 def with_machines(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
     """Return a frame that has a column ``vm_type`` with the GPU type and the GPUs of those machines.
 
@@ -187,9 +194,18 @@ def series(run_id: str) -> pd.DataFrame:
     return store().series(run_id)
 
 
-def absences(scenario: Scenario) -> pd.DataFrame:
-    """Return the times nodes are away: node, start_s, end_s (infinite = for good)."""
-    rows = [(absence.node, absence.start_s, absence.until_s) for absence in scenario.cluster.absences]
+def absences(run_id: str, scenario: Scenario) -> pd.DataFrame:
+    """Return the times nodes are away: node, start_s, end_s (infinite = for good); rented nodes while not rented."""
+    cluster = scenario.cluster
+    rows = [(absence.node, absence.start_s, absence.until_s) for absence in cluster.absences]
+    if cluster.rents_nodes:
+        since_s = {node: 0.0 for pool in cluster.rented_pools for node in cluster.nodes_of(pool)}
+        paid = stays(run_id).sort_values("start_s", kind="stable")
+        for node, start_s, end_s in zip(paid["node"], paid["start_s"], paid["end_s"], strict=True):
+            if node in since_s:
+                rows.append((int(node), since_s[node], float(start_s)))
+                since_s[node] = float(end_s)
+        rows += [(node, from_s, np.inf) for node, from_s in since_s.items()]
     return pd.DataFrame(rows, columns=["node", "start_s", "end_s"]).astype(
         {"node": "int64", "start_s": float, "end_s": float}
     )

@@ -127,6 +127,8 @@ def _price(current: Scenario) -> str:
     cluster = current.cluster
     if cluster.free_slots:
         return "catalogue prices"
+    if cluster.rents_nodes:
+        return "paid by use"
     if cluster.usd_per_h is None:
         return "no price set"
     counted = counted_of(current)

@@ -203,7 +203,7 @@ def _facts(row: pd.Series[Any]) -> list[str]:
     if not bool(row.get("stale", True)) and is_known(str(row["policy"])):
         (own,) = runs_of.chosen_of([str(row["run_id"])])
         told = runs_of.numbers_of([own]).headline(own.label)
-        keys = cost_keys(rents=loaders.scenario_of(str(row["run_id"])).cluster.free_slots > 0)
+        keys = cost_keys(rents=loaders.scenario_of(str(row["run_id"])).cluster.rents)
     cost = next((key for key in keys if told.get(key) is not None), "")
     price = f"{KPIS[cost].label.lower()} {KPIS['total_cost'].show(told[cost])}" if cost else "no price set"
     return [f"p95 wait {KPIS['wait_p95'].show(told['wait_p95'])}", price]

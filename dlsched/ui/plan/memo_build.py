@@ -83,7 +83,7 @@ def _memo(
     today = price_lists.today()
     caveats = memo_caveats(scenario, options, known_trust(scenario, options[0].policy))
     # Refuses before anything large is loaded.
-    plain = build(options, made_on=today, basis=basis, rents=scenario.cluster.free_slots, caveats=caveats, sizes=sizes)
+    plain = build(options, made_on=today, basis=basis, rents=scenario.cluster.rents, caveats=caveats, sizes=sizes)
     return build(
         options,
         made_on=today,
@@ -91,7 +91,7 @@ def _memo(
         recommended=wanted.recommended,
         note=wanted.note,
         basis=basis,
-        rents=scenario.cluster.free_slots,
+        rents=scenario.cluster.rents,
         winners=find_winners() if wanted.who_loses else (),
         sensitivity=stored_sensitivity(scenario, plain) if wanted.situations else None,
         caveats=caveats,

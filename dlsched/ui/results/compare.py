@@ -108,7 +108,7 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     only_common = bool(st.session_state.get("only-common"))
     numbers = runs_of.numbers_of(chosen)
     comparison = runs_of.compared_common(chosen, base)[1] if only_common else numbers.comparison(base.label)
-    comparison = replace(comparison, rents=is_rented)
+    comparison = replace(comparison, rents=scenario.cluster.rents)
     shown = Compared(chosen, numbers, comparison, only_common)
     one_run = shown.one_run()
     metrics = {label: loaders.metrics(run) for label, run in one_run.items()}

@@ -92,7 +92,7 @@ def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "
     raster = node_raster(
         filling_slots(pieces, scenario) if free else pieces,
         sizes[shown.first_node : shown.last_node + 1],
-        loaders.absences(scenario),
+        loaders.absences(run_id, scenario),
         shown.from_s,
         shown.to_s,
         colour_by=colour_by,
@@ -336,11 +336,11 @@ def _node_picture(
         st.markdown(f":gray[{too_many} Drag a box over the picture to look closer. {safe(alt, 600)}]")
         return
     free = scenario.cluster.free_slots
-    leases = _inside(loaders.stays(run_id), shown) if free else None
+    leases = _inside(loaders.rented_stays(run_id, scenario), shown) if scenario.cluster.rents else None
     if inside.empty and (leases is None or leases.empty):
         st.info("Nothing is rented in this window." if free else "Nothing runs in this window.")
         return
-    sizes = sizes_of_nodes(scenario) if leases is None else tallest(leases, whole.num_nodes)
+    sizes = tallest(leases, whole.num_nodes) if free and leases is not None else sizes_of_nodes(scenario)
     groups = None if colour_by == "state" else loaders.groups(run_id, colour_by)
     chart = bars.node_bars(
         inside,

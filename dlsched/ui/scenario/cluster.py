@@ -12,7 +12,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dlsched.domain.assumptions import Assumption
-from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Pool, Scaling, VmType
 from dlsched.domain.columns import CPU, DISK
 from dlsched.domain.counted import counted_capacity
 from dlsched.domain.errors import InputError, from_validation
@@ -26,7 +26,7 @@ from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
-from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario import price_lists, terms
 from dlsched.wording.cautions import cautions
 from dlsched.wording.clock import clock_of
 from dlsched.wording.counted import COUNTED, GPUS, Counted, counted_of
@@ -112,8 +112,11 @@ def _cards(
              counted.say("Price of one GPU for an hour with the cheapest type.")),
         ]  # fmt: skip
     hourly = cluster.usd_per_h
+    unpriced = "no price set" if any(vm.usd_per_h is None for vm in cluster.vm_types) else "by use"
     why = (
-        "A node type has no price: costs are unknown, not 0."
+        "Nodes that are always there; rented ones are paid while they are rented."
+        if cluster.rents_nodes
+        else "A node type has no price: costs are unknown, not 0."
         if hourly is None
         else "All nodes together, while they are available."
     )
@@ -121,7 +124,7 @@ def _cards(
     return [
         ("Nodes", count(cluster.num_nodes), "Nodes of all types."),
         _size_card(cluster, counted),
-        ("Price", "no price set" if hourly is None else f"{money(hourly)}/h", why),
+        ("Price", unpriced if hourly is None else f"{money(hourly)}/h", why),
         scarce or ("Load", share(load), why_load),
     ]  # fmt: skip
 
@@ -145,18 +148,21 @@ def fixed(current: Scenario) -> Tables:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Node types**", width="content")
         _add_type(pools_key, start)
+        with_terms = terms.shows(before, tables.widget_key(pools_key))
     # A type added from the catalogue may state its disk too.
     disk = shows_disk(current) or bool(tables.held(pools_key, start)["disk_gib"].notna().any())
-    columns = pool_columns(disk=disk, features=shows_features(current))
+    columns = pool_columns(disk=disk, features=shows_features(current), terms_too=with_terms)
     pools = tables.editor(start, pools_key, columns, alt="Node types: machine type, number of nodes, size and price")
     with nodes_at:
         _nodes(pools_key, pools)
+    rents = pools["terms"].isin(["on-demand", "spot"]).any()
+    rule = terms.scaling(before, pools_key) if rents else None
     picture = st.container()
     st.markdown("**Capacity over time** (optional): nodes that are added, removed, maintained or fail")
     events = tables.editor(
         events_frame(before), events_key, EVENT_COLUMNS, alt="Events: what happens to which nodes on which day"
     )
-    said = read_tables(pools, events, before)
+    said = read_tables(pools, events, before, rule)
     if said.cluster is not None and said.cluster.absences:
         with picture:
             _capacity(current.replace(cluster=said.cluster))
@@ -288,6 +294,7 @@ POOL_COLUMNS: Mapping[str, Any] = {
     "features": _text(
         "Features", max_chars=2000, help="What these nodes have that jobs may request, joined by |; empty = not known"
     ),
+    **terms.COLUMNS,
 }
 EVENT_COLUMNS: Mapping[str, Any] = {
     "what": st.column_config.SelectboxColumn(
@@ -301,20 +308,25 @@ EVENT_COLUMNS: Mapping[str, Any] = {
     "to day": _number("Until day", min_value=0.0, help="For maintenance and failures; empty = for good"),
     "billed": st.column_config.CheckboxColumn("Billed while down", default=False, help="Also billed while it is down"),
 }  # fmt: skip
-_COLUMN_OF = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
+_COLUMN_OF = {"name": "vm", "count": "nodes", "gpu_type": "gpu type", **terms.COLUMN_OF}
 """Field of the model -> column of the pools table, where they differ."""
 
 
 def pools_frame(cluster: Cluster) -> pd.DataFrame:
     """Return the pools as an editable table."""
-    rows = [_pool_row(pool.vm, pool.count, pool.partition, pool.features) for pool in cluster.pools]
-    numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h")
+    rows = [
+        _pool_row(pool.vm, pool.count, pool.partition, pool.features) + terms.row_of(pool.terms)
+        for pool in cluster.pools
+    ]
+    numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h", *list(terms.COLUMNS)[1:])
     return pd.DataFrame(rows, columns=[*POOL_COLUMNS]).astype(dict.fromkeys(numbers, float))
 
 
 def with_pool(pools: pd.DataFrame, vm: VmType, nodes: int) -> pd.DataFrame:
     """Return the table with one more pool."""
-    more = pd.DataFrame([_pool_row(vm, nodes)], columns=pools.columns).astype(pools.dtypes.to_dict())
+    more = pd.DataFrame([_pool_row(vm, nodes) + terms.row_of(None)], columns=pools.columns).astype(
+        pools.dtypes.to_dict()
+    )
     return pd.concat([pools, more], ignore_index=True) if len(pools) else more
 
 
@@ -336,9 +348,10 @@ def shows_features(scenario: Scenario) -> bool:
     return any(pool.features for pool in scenario.cluster.pools) or (wanted is not None and any(wanted))
 
 
-def pool_columns(*, disk: bool = True, features: bool = True) -> dict[str, Any]:
-    """Return the column settings of the pools table; without ``disk`` or ``features`` that column is hidden."""
-    hidden = {name for name, shown in (("disk_gib", disk), ("features", features)) if not shown}
+def pool_columns(*, disk: bool = True, features: bool = True, terms_too: bool = True) -> dict[str, Any]:
+    """Return the column settings of the pools table; what is not asked for is hidden."""
+    told = {"disk_gib": disk, "features": features, **dict.fromkeys(terms.COLUMNS, terms_too)}
+    hidden = {name for name, shown in told.items() if not shown}
     return {name: None if name in hidden else column for name, column in POOL_COLUMNS.items()}
 
 
@@ -359,10 +372,11 @@ def events_frame(cluster: Cluster) -> pd.DataFrame:
     )
 
 
-def read_tables(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Tables:
+def read_tables(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster, rule: Scaling | None = None) -> Tables:
     """Return the cluster of the rows that are finished and right, and what is wrong with the others.
 
-    What the tables do not show (speed of a type, owned or rented) stays as it was in ``before``.
+    What the tables do not show (speed of a type, outages) stays as it was in ``before``. ``rule``: when nodes are
+    rented, where some are; None = as before.
     """
     rows: list[Pool] = []
     unfinished: list[InputError] = []
@@ -380,7 +394,9 @@ def read_tables(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> T
         none = InputError("cluster", "a cluster needs at least one node", "Give a node type at least one node")
         return Tables(None, mistake=next(iter([*wrong, *unfinished]), none))
     try:
-        cluster = Cluster(pools=tuple(rows))
+        rents = any(pool.is_rented for pool in rows)
+        rule = None if not rents or (before.scaling is None and rule == Scaling()) else rule or before.scaling
+        cluster = Cluster(pools=tuple(rows), scaling=rule)
     except ValidationError as error:
         clash = InputError("cluster", from_validation("", error).why, "Give one of them another name")
         return Tables(None, tuple(unfinished), clash)
@@ -395,6 +411,11 @@ def read_tables(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> T
         except InputError as mistake:
             wrong.append(mistake)
     edited = cluster.model_copy(update={"absences": tuple(absences)})
+    try:
+        Cluster(pools=cluster.pools, absences=edited.absences, scaling=rule)
+    except ValidationError as error:
+        why = from_validation("", error).why
+        wrong.append(InputError("event", why, "Name a node that is owned or reserved"))
     same = _canonical(edited) == _canonical(before)
     return Tables(before if same else edited, tuple(unfinished), wrong[0] if wrong else None)
 
@@ -414,7 +435,8 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
     features = text_of(record["features"])
     alike = next((vm for vm in (*before.vm_types, *vm_examples()) if vm.name == name), None)
     alike_pools = (p for p in before.pools if (p.vm.name, p.partition) == (name, partition))
-    twin = min(alike_pools, key=lambda p: p.features != features, default=None)
+    kind = text_of(record["terms"]) or "owned"
+    twin = min(alike_pools, key=lambda p: (p.kind != kind, p.features != features), default=None)
     if not gpu_type and record["gpus"] and not (alike and alike.gpu_type == ""):
         gpu_type = "GPU"
     try:
@@ -425,7 +447,10 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
             speed=alike.speed if alike else 1.0,
         )  # fmt: skip
         owned, names = (twin.owned, twin.nodes) if twin else (True, "")
-        return Pool(vm=vm, count=record["nodes"], partition=partition, owned=owned, nodes=names, features=features)
+        return Pool(
+            vm=vm, count=record["nodes"], partition=partition, owned=owned, nodes=names, features=features,
+            terms=terms.terms_of(record, twin),
+        )  # fmt: skip
     except ValidationError as error:
         raise tables.mistake_in(error, where, POOL_COLUMNS, _COLUMN_OF) from error
 

@@ -106,7 +106,7 @@ def _way_to(specs: Sequence[PolicySpec], lacks: tuple[Need, ...], scenario: Scen
                     with mistakes_shown():
                         session.keep(change(scenario), based_on=scenario.content_hash)
                         st.rerun()
-            elif need in (Need.FREE_SLOTS, Need.FIXED_NODES):
+            elif need in (Need.FREE_SLOTS, Need.FIXED_NODES, Need.ALWAYS_THERE):
                 st.page_link(SCRIPTS["Cluster"], label="Change on Cluster", query_params=session.url_params())
             elif need is Need.SPEED:
                 st.markdown("Choose a scaling law in the rules of the simulation.", width="content")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,38 @@ def test_a_file_without_settings_is_one_line(conf: str, tmp_path: Path, capsys: 
     assert "it has no settings of Slurm that count. Give slurm.conf" in capsys.readouterr().err
     assert main(["import", "--check", SACCT, "--slurm", str(tmp_path / "none")]) == 2
     assert "the file cannot be read (No such file or directory)" in capsys.readouterr().err
+
+
+MIX = """format_version = 1
+name = "Mix"
+
+[[cluster.pools]]
+count = 1
+vm = { name = "own", gpus = 8, usd_per_h = 9.0 }
+
+[[cluster.pools]]
+count = 4
+vm = { name = "cloud", gpus = 8, usd_per_h = 30.0 }
+terms = { kind = "on-demand", boot_s = 300, idle_timeout_s = 600 }
+
+[cluster.scaling]
+wait_s = 900
+
+[workload.columns]
+job_id = ["a", "b"]
+submit_s = [0, 0]
+work = [7200, 3600]
+workers = [8, 8]
+"""
+
+
+def test_simulate_shows_what_owned_and_rented_nodes_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mix.toml"
+    path.write_text(MIX)
+    assert main(["simulate", str(path), "--policy", "easy-backfill"]) == 0
+    out = capsys.readouterr().out
+    assert "5 nodes, 40 GPUs, up to 4 of them rented" in out
+    # b waits 900 s, then a node boots for 300 s, works for 3600 s and is idle for 600 s: 4500 s at $30 an hour
+    assert re.search(r"Cost of owned nodes +\$18.00 +owned_cost", out)
+    assert re.search(r"Cost of on-demand nodes +\$37.50 +on_demand_cost", out)
+    assert "audit: clean" in out

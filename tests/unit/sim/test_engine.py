@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,7 +129,7 @@ def test_node_speed_of_the_slowest_node_counts():
 
 def with_truth(given, **columns):
     prepared = prepare(given)
-    truth = {name: np.array(values) for name, values in columns.items()}
+    truth: dict[str, Any] = {name: np.array(values) for name, values in columns.items()}
     return dataclasses.replace(prepared, truth=dataclasses.replace(prepared.truth, **truth))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.assumptions import stated
-from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Outage, Pool, Scaling, Terms, VmType
 from dlsched.domain.errors import InputError
 from dlsched.ui.scenario.cluster import (
     events_frame,
@@ -100,7 +100,8 @@ def test_an_event_becomes_an_absence_for_each_node():
 
 
 def test_empty_rows_do_not_count_and_equal_names_must_be_equal_types():
-    empty = pd.DataFrame([[None] * 10], columns=pools_frame(CLUSTER).columns)
+    columns = pools_frame(CLUSTER).columns
+    empty = pd.DataFrame([[None] * len(columns)], columns=columns)
     table = pd.concat([pools_frame(CLUSTER).astype(object), empty], ignore_index=True)
     assert cluster_of(table, events_frame(CLUSTER), CLUSTER) is CLUSTER
     other = with_pool(pools_frame(CLUSTER), NODE.model_copy(update={"gpus": 4}), 1)
@@ -159,3 +160,49 @@ def test_features_are_edited_and_shown_only_where_they_say_something():
     assert shows_features(given.replace(workload=given.workload.with_columns(features=["ib"])))
     assert not shows_features(given)
     assert pool_columns(features=False)["features"] is None
+
+
+def test_terms_come_back_as_they_were_and_a_row_can_be_given_some():
+    out = (Outage(start_s=3600, end_s=7200),)
+    kinds = [
+        None,
+        Terms(kind="reserved", commitment_years=3),
+        Terms(kind="on-demand", boot_s=90, idle_timeout_s=1200, min_nodes=1),
+        Terms(kind="spot", evictions_per_h=0.25, outages=out, notice_s=30),
+    ]
+    rented = Cluster(
+        pools=tuple(Pool(vm=NODE, count=2, terms=terms) for terms in kinds), scaling=Scaling(wait_s=60, order="listed")
+    )
+    assert cluster_of(pools_frame(rented), events_frame(rented), rented) == rented
+    table = pools_frame(CLUSTER).astype(object)
+    table = table.assign(terms="on-demand", boot=2.5, kept=3)
+    (made,) = cluster_of(table, events_frame(CLUSTER), CLUSTER).pools
+    assert made.terms == Terms(kind="on-demand", boot_s=150, min_nodes=3)
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"terms": "on-demand", "evictions": 1}, "evictions_per_h is not for on-demand nodes"),
+        ({"terms": "spot", "kept": 5}, "min_nodes must be at most the count of 4, got 5"),
+        ({"terms": "spot", "boot": -1}, "Boot, min"),
+    ],
+)
+def test_terms_that_make_no_sense_are_named(cells, says):
+    table = pools_frame(CLUSTER).astype(object)
+    for name, value in cells.items():
+        table.loc[0, name] = value
+    with pytest.raises(InputError, match=says):
+        cluster_of(table, events_frame(CLUSTER), CLUSTER)
+
+
+def test_an_event_of_a_rented_node_is_named():
+    table, events = pools_frame(CLUSTER).astype(object), events_frame(CLUSTER).astype(object)
+    table.loc[0, "terms"] = "spot"
+    events.loc[0] = ["fails", 1, 1, 2.0, None, False]
+    with pytest.raises(InputError, match="names node 1, which is rented"):
+        cluster_of(table, events, CLUSTER)
+
+
+def test_columns_of_terms_are_hidden_where_there_are_none():
+    assert all(pool_columns(terms_too=False)[name] is None for name in ("terms", "years", "boot", "evictions"))

@@ -25,7 +25,7 @@ UNCERTAIN = ("restart_s", "estimate_error", "bug_share", "cancel_share")
 def why_not(scenario: Scenario, horizon: int) -> str:
     """Return why the best in hindsight is not computed for a run with this horizon; "" where it can be."""
     options = scenario.options
-    if scenario.cluster.absences or any(getattr(options, name) for name in UNCERTAIN):
+    if scenario.cluster.absences or scenario.cluster.rents_nodes or any(getattr(options, name) for name in UNCERTAIN):
         return "Nodes that go away, restarts, estimates that are off and jobs that fail have no place in that program."
     machine_kinds = {(pool.partition, pool.vm.gpu_type, pool.vm.speed) for pool in scenario.cluster.pools}
     if len(machine_kinds) > 1 or features_matter(scenario.workload, scenario.cluster):
