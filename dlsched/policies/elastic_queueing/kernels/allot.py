@@ -10,12 +10,11 @@ from numba import njit, types
 
 from dlsched.domain.fingerprint import fingerprint
 from dlsched.policies.elastic_queueing.kernels.compiled import OPTIONS, compiled
-from dlsched.policies.elastic_queueing.kernels.queues import chunk_size, join_queues, serve_queues
+from dlsched.policies.elastic_queueing.kernels.queues import chunk_size, join_queues, num_chunks, serve_queues
 from dlsched.policies.elastic_queueing.kernels.serve import fill, serve_malleable, serve_moldable, set_sizes
 from dlsched.policies.elastic_queueing.kernels.tables import (
     MALLEABLE,
     MOLDABLE,
-    ROUNDING,
     Answer,
     Curves,
     Jobs,
@@ -38,8 +37,8 @@ def allot(rule: Rule, curves: Curves, jobs: Jobs, queues: Queues, capacity: floa
         served, left = serve_moldable(curves, jobs, capacity, rule.blocking, answer)
     else:
         chunk = chunk_size(curves, jobs, capacity, rule.chunk)
-        chunks = min(len(queues.lengths), max(1, int(capacity / chunk + ROUNDING))) if chunk > 0 else 1
-        join_queues(queues.chunk, queues.lengths, chunks)
+        chunks = num_chunks(capacity, chunk, len(queues.lengths))
+        join_queues(queues, chunks)
         served, left = serve_queues(curves, jobs, queues.chunk, chunks, chunk, queues.first, answer)
     if rule.fills:
         fill(curves, jobs, left, answer)
@@ -54,7 +53,7 @@ def tuple_types() -> list[Any]:
         types.NamedTuple([types.int64, types.boolean, types.boolean, types.float64, types.float64], Rule),
         types.NamedTuple([tables, lines, tables], Curves),
         types.NamedTuple([line, floats, floats, floats, line, line, line], Jobs),
-        types.NamedUniTuple(line, 3, Queues),
+        types.NamedUniTuple(line, 4, Queues),
         types.float64,
         types.NamedTuple([line, line, floats, floats, line], Answer),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlsched.policies.elastic_queueing.kernels.compiled import compiled
 from dlsched.policies.elastic_queueing.kernels.serve import budget
-from dlsched.policies.elastic_queueing.kernels.tables import Answer, Curves, Ints, Jobs
+from dlsched.policies.elastic_queueing.kernels.tables import ROUNDING, Answer, Curves, Ints, Jobs, Queues
 
 
 @compiled
@@ -26,12 +26,17 @@ def chunk_size(curves: Curves, jobs: Jobs, capacity: float, asked: float) -> flo
 
 
 @compiled
-def join_queues(chunk: Ints, lengths: Ints, chunks: int) -> None:
-    """Let every job without a chunk (-1, or one that is gone) join the shortest queue, the first of equal ones.
+def num_chunks(capacity: float, chunk: float, most: int) -> int:
+    """Return how many chunks of this size there are: at least one, and no more than ``most``."""
+    return min(most, max(1, int(capacity / chunk + ROUNDING))) if chunk > 0 else 1
 
-    ``chunk`` (jobs,) of the active jobs in source order; ``lengths`` (at least ``chunks``,) is scratch.
-    """
-    lengths[:] = 0
+
+@compiled
+def join_queues(queues: Queues, chunks: int) -> None:
+    """Let every job without a chunk (-1, or one that is gone) join the shortest queue, the first of equal ones."""
+    chunk, lengths = queues.chunk, queues.lengths
+    for number in range(len(lengths)):
+        lengths[number] = queues.behind[number]
     for k in range(len(chunk)):
         if 0 <= chunk[k] < chunks:
             lengths[chunk[k]] += 1

@@ -72,13 +72,19 @@ MALLEABLE, MOLDABLE, QUEUES = 0, 1, 2
 
 
 class Queues(NamedTuple):
-    """``chunk`` (jobs,) of the active jobs, -1 = none yet; ``lengths`` and ``first`` (chunks,) are scratch."""
+    """``chunk`` (jobs,) of the active jobs in source order, -1 = none yet.
+
+    Of each chunk, (chunks,): how many others wait ``behind`` its first job and are not listed; ``lengths`` and the
+    ``first`` job are written by a decision.
+    """
 
     chunk: Ints
+    behind: Ints
     lengths: Ints
     first: Ints
 
 
 def queues_for(chunk: Ints, chunks: int) -> Queues:
-    """Return the arrays for so many chunks."""
-    return Queues(chunk, np.zeros(chunks, dtype=np.int64), np.zeros(chunks, dtype=np.int64))
+    """Return the arrays for so many chunks whose jobs are all listed."""
+    behind, lengths, first = np.zeros((3, chunks), dtype=np.int64)
+    return Queues(chunk, behind, lengths, first)

@@ -18,10 +18,11 @@ from dlsched.domain.policy import EventKind
 from dlsched.policies.elastic_queueing import kernels as decisions
 from dlsched.policies.elastic_queueing.kernels.allot import allot, tuple_types
 from dlsched.policies.elastic_queueing.kernels.compiled import OPTIONS, compiled
-from dlsched.policies.elastic_queueing.kernels.tables import QUEUES, Answer, Jobs, Queues
+from dlsched.policies.elastic_queueing.kernels.tables import QUEUES, Answer, Jobs, Queues, Rule
 from dlsched.sim import log
 from dlsched.sim.kernels import instants, placing, tables
 from dlsched.sim.kernels.elastic.anywhere import ACTIVE, hand_out_anywhere
+from dlsched.sim.kernels.elastic.lines import call_up, chunk_needed, set_aside
 from dlsched.sim.kernels.elastic.log_writer import (
     ENDED,
     PIECES,
@@ -33,7 +34,7 @@ from dlsched.sim.kernels.elastic.log_writer import (
     explain,
     give_back,
 )
-from dlsched.sim.kernels.elastic.tables import JOB, PIECE, Count, Run, Spots
+from dlsched.sim.kernels.elastic.tables import JOB, PIECE, Count, Lines, Run, Spots
 from dlsched.sim.kernels.instants import instant_s
 from dlsched.sim.kernels.tables import Outcome
 
@@ -56,13 +57,14 @@ def _first_due(run: Run) -> float:
 @compiled
 def _step(run: Run, first: float) -> None:
     """Handle the instant that begins at ``first`` (:mod:`dlsched.sim.event_queue`); its time is the latest event's."""
-    until = first + instant_s(first)
+    until, unfinished, need = first + instant_s(first), run.lines.unfinished, run.lines.need
     now, cause, kept = first, 0, 0
     for k in range(run.counts[ACTIVE]):
         row = run.active[k]
         if run.jobs[row].finish_s <= until:
             now = max(now, run.jobs[row].finish_s)
             complete(run, row)
+            unfinished[need[run.jobs[row].curve]] -= 1
             cause = _COMPLETION
         else:
             run.active[kept] = row
@@ -71,25 +73,33 @@ def _step(run: Run, first: float) -> None:
     while row < len(run.jobs) and run.jobs[row].submit_s <= until:
         now = max(now, run.jobs[row].submit_s)
         run.active[kept] = row
+        unfinished[need[run.jobs[row].curve]] += 1
         kept, row = kept + 1, row + 1
         cause |= _ARRIVAL
+    chunk = 0.0
+    if run.rule.kind == QUEUES:
+        chunk = chunk_needed(run)
+        kept = call_up(run, kept, chunk)
     run.counts[SUBMITTED], run.counts[ACTIVE], run.clock[0] = row, kept, now
     decision = run.decisions[run.counts[DECISIONS]]
     decision.time_s, decision.cause = now, cause
     run.counts[DECISIONS] += 1
     if kept > 0:
-        served = _decide(run, now)
+        served = _decide(run, chunk, now)
         if run.spots.placement >= 0:
             hand_out_anywhere(run, served, now)
         else:
             _hand_out(run, now)
             explain(run, kept, now)
+        if run.rule.kind == QUEUES:
+            set_aside(run)
 
 
 @compiled
-def _decide(run: Run, now: float) -> int:
-    """Fill in what each active row gets; return how many were served."""
+def _decide(run: Run, chunk: float, now: float) -> int:
+    """Fill in what each active row gets, in chunks of at least this size; return how many were served."""
     count, ask, answer = run.counts[ACTIVE], run.ask, run.answer
+    rule = Rule(run.rule.kind, run.rule.fills, run.rule.blocking, run.rule.gamma, chunk)
     for k in range(count):
         job = run.jobs[run.active[k]]
         ask.curve[k], ask.fixed[k], ask.held[k] = job.curve, job.fixed, job.held
@@ -106,11 +116,11 @@ def _decide(run: Run, now: float) -> int:
         ask.fixed[:count],
         ask.held[:count],
     )
-    queues = Queues(run.queues.chunk[:count], run.queues.lengths, run.queues.first)
+    queues = Queues(run.queues.chunk[:count], run.queues.behind, run.queues.lengths, run.queues.first)
     room = Answer(
         answer.given[:count], answer.order[:count], answer.size[:count], answer.key[:count], answer.heap[:count]
     )
-    served = allot(run.rule, run.curves, jobs, queues, float(run.counts[CAPACITY]), room)
+    served = allot(rule, run.curves, jobs, queues, float(run.counts[CAPACITY]), room)
     if run.rule.kind == QUEUES:
         for k in range(count):
             run.jobs[run.active[k]].chunk = run.queues.chunk[k]
@@ -160,6 +170,7 @@ def _run_type() -> Any:
         "rule": rule,
         "curves": curves,
         "spots": types.NamedTuple([of_spots.get(name, ints) for name in Spots._fields], Spots),
+        "lines": types.NamedUniTuple(ints, len(Lines._fields), Lines),
         "pieces": from_dtype(PIECE)[::1],
         "decisions": from_dtype(tables.DECISION)[::1],
         "waits": from_dtype(tables.WAIT)[::1],

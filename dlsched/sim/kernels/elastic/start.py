@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.policy import ElasticRule, Policy
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.workload import GPU, RESOURCES, Floats, Workload
+from dlsched.domain.workload import GPU, RESOURCES, Floats, Ints, Workload
 from dlsched.placement.eligibility import features_matter
 from dlsched.policies.elastic_queueing.curves import CurveBook
 from dlsched.policies.elastic_queueing.kernels.tables import Jobs, answer_for, queues_for
 from dlsched.policies.elastic_queueing.rules import kernel_rule, weights_of, widths_of
 from dlsched.policies.elastic_queueing.whole_nodes import holds_one_worker
-from dlsched.sim.kernels.elastic.tables import JOB, PIECE, Count, Run, Spots
+from dlsched.sim.kernels.elastic.tables import JOB, PIECE, Count, Lines, Run, Spots
 from dlsched.sim.kernels.tables import DECISION, NOT_SAID, PLACEMENT, WAIT
 from dlsched.sim.log import JobStatus
 from dlsched.sim.prepare import Prepared
@@ -100,6 +100,8 @@ def new_run(prepared: Prepared, rule: ElasticRule) -> Run:
     counts = np.zeros(len(Count), dtype=np.int64)
     counts[Count.CAPACITY] = capacity
     fastest = [int(book.efficient(curve)[-1:].sum()) for curve in range(num_curves)]
+    smallest = [int(book.efficient(curve)[:1].sum()) for curve in range(num_curves)]
+    chunks = max(1, capacity // rule.chunk) if rule.chunk else 1
     shares = 8 * num_jobs + 2 * capacity
     return Run(
         jobs=jobs,
@@ -109,7 +111,7 @@ def new_run(prepared: Prepared, rule: ElasticRule) -> Run:
         room=room,
         free=room.copy(),
         ask=_ask(num_jobs),
-        queues=queues_for(np.zeros(num_jobs, dtype=np.int64), max(1, capacity // rule.chunk) if rule.chunk else 1),
+        queues=queues_for(np.zeros(num_jobs, dtype=np.int64), chunks),
         answer=answer_for(num_jobs),
         rule=kernel_rule(rule, float(capacity)),
         curves=book.curves,
@@ -121,6 +123,7 @@ def new_run(prepared: Prepared, rule: ElasticRule) -> Run:
         counts=counts,
         clock=np.zeros(1),
         spots=_spots(prepared, jobs["curve"], book, num_nodes if not is_whole else 0),
+        lines=_lines(np.array(smallest), num_jobs, chunks),
     )
 
 
@@ -147,6 +150,12 @@ def _spots(prepared: Prepared, curve: NDArray[np.int64], book: CurveBook, num_no
         num_shares=np.zeros(num_jobs, dtype=np.int64),
         left=np.zeros(1, dtype=np.int64),
     )
+
+
+def _lines(smallest: Ints, num_jobs: int, chunks: int) -> Lines:
+    needs, need = np.unique(smallest, return_inverse=True)
+    left, right = np.full((2, num_jobs), -1)
+    return Lines(np.full(chunks, -1), left, right, need, needs, np.zeros(len(needs), dtype=np.int64))
 
 
 def _numbers(columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

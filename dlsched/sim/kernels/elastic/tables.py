@@ -90,11 +90,28 @@ class Spots(NamedTuple):
     left: NDArray[np.int64]
 
 
+class Lines(NamedTuple):
+    """Who waits behind another job of its chunk, out of the active rows, and how large chunks must be.
+
+    ``first`` (chunks,) is the first row of a chunk's heap, -1 = no job is behind; ``left`` and ``right`` (jobs,) the
+    heaps below a row. ``need`` (curves,) is the place in ``needs``, rising, of the smallest width a job can do with,
+    and ``unfinished`` (needs,) how many jobs in the system need it; a width of 0 is no job's.
+    """
+
+    first: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    need: NDArray[np.int64]
+    needs: NDArray[np.int64]
+    unfinished: NDArray[np.int64]
+
+
 class Run(NamedTuple):
     """All arrays of a run. ``clock`` = (now,), seconds.
 
     ``rates`` (curves, workers + 1): true work per second, where ``curves`` is what the policy believes. ``active`` the
-    active rows in source order; ``ask``, ``queues`` and ``answer`` are one decision about them. ``most`` (curves,)
+    active rows in source order, under JSQ-Chunk without those in ``lines``; ``ask``, ``queues`` and ``answer`` are one
+    decision about them. ``most`` (curves,)
     workers that a decision gives at most. ``room`` and ``free`` (nodes,) workers that a node holds, and could take now.
     ``shares`` are nodes, with ``share_workers`` on each.
     """
@@ -118,3 +135,4 @@ class Run(NamedTuple):
     counts: NDArray[np.int64]
     clock: NDArray[np.float64]
     spots: Spots
+    lines: Lines
