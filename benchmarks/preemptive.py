@@ -18,7 +18,7 @@ from dlsched.sim.prepare import Prepared, prepare
 from dlsched.sim.simulate import run_policy
 from dlsched.workload.readers import read_trace
 
-KEYS = ("srtf", "las", "dlas")
+KEYS = ("srtf", "las", "dlas", "gittins")
 
 
 def lines(folder: Path) -> Iterator[Line]:

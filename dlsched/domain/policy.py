@@ -11,6 +11,7 @@ from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.domain.plan import Plan
+from dlsched.domain.workload import Ints
 
 if TYPE_CHECKING:
     from dlsched.domain.scenario import Scenario
@@ -50,7 +51,8 @@ class ListRule:
     order: what the queue is sorted by, ties by source order. blocking: stop at the first job that does not fit.
     preemptive: re-decide who runs at every event. backfill: what later jobs must not delay: the head (easy) or any job
     ahead of them (conservative). one_by_one: decide after each single event, see :class:`ReviewRule`. fair: the next
-    job is always of the user with the lowest dominant share.
+    job is always of the user with the lowest dominant share. thresholds_gpu_s: queues by GPU-seconds held. ranks: the
+    order of these queues, shape (classes of width, queues), from how many jobs ended in each; lowest first.
     """
 
     order: Literal["submit", "work", "remaining", "due", "priority", "attained"]
@@ -61,6 +63,7 @@ class ListRule:
     fair: bool = False
     quantum_s: float | None = None
     thresholds_gpu_s: tuple[float, ...] = ()
+    ranks: Callable[[Ints], Ints] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,7 +294,7 @@ def resolve_policy(scenario: Scenario, policy: str, params: Mapping[str, Any] | 
     """Return the policy with all its parameters; InputError when it cannot run the scenario."""
     resolved = read_policy(policy, params)
     spec = resolved.spec
-    for name in ("quantum_s", "period_s"):
+    for name in ("quantum_s", "lease_s", "period_s"):
         _check_turn(spec.key, name, getattr(resolved.params, name, None), scenario.options.restart_s)
     unmet = registry.unmet_needs(spec, scenario)
     if unmet:
@@ -321,15 +321,19 @@ def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> 
         raise InputError(f"policy {key}, {name}", why, f"Give more than {restart_s:g} s, or lower the option restart_s")
 
 
+_WHILE_WAITING = ("quantum_s", "lease_s")
+"""Times between decisions that count only while some job waits."""
+
+
 def _refuse_endless(policy: ResolvedPolicy, prepared: Prepared) -> None:
     """Refuse a time between decisions so short that the run would not end: months of jobs, decided every second."""
-    for name in ("quantum_s", "period_s", "every_s", "interval_s"):
+    for name in ("quantum_s", "lease_s", "period_s", "every_s", "interval_s"):
         turn_s = getattr(policy.params, name, None)
         if turn_s is None:
             continue
-        lasts_s = (waiting_at_least_s if name == "quantum_s" else active_at_least_s)(prepared)
+        lasts_s = (waiting_at_least_s if name in _WHILE_WAITING else active_at_least_s)(prepared)
         if lasts_s > MOST_TURNS * turn_s:
-            what = "wait" if name == "quantum_s" else "are in the system"
+            what = "wait" if name in _WHILE_WAITING else "are in the system"
             why = (
                 f"of {turn_s:,g} s would be {lasts_s / turn_s:,.0f} decisions or more, because jobs {what} for at "
                 f"least {lasts_s:,.0f} s; at most {MOST_TURNS:,} can be run"

@@ -59,7 +59,7 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     settle(page)
 
     # three policies
-    for policy in ("las", "fifo-skip"):
+    for policy in ("gittins", "fifo-skip"):
         page.locator(f".st-key-policy-{policy} label").first.click()
         settle(page)
     assert page.locator(".st-key-run-now button").inner_text() == "Run 3 policies"

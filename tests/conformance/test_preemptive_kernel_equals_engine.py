@@ -25,6 +25,7 @@ POLICIES: list[tuple[str, dict[str, Any]]] = [
     ("srtf", {}),
     ("las", {"quantum_s": 7.0}),
     ("dlas", {"thresholds_gpu_s": (5.0, 20.0)}),
+    ("gittins", {}),
 ]
 every_policy = pytest.mark.parametrize(("key", "params"), POLICIES, ids=lambda value: str(value))
 

@@ -57,12 +57,12 @@ def without(scenario, *columns):
 
 def test_what_the_jobs_have_decides():
     demo = session.demo()
-    assert usual(demo) == ("fifo", "easy-backfill", "sjf", "las", "edf")
+    assert usual(demo) == ("fifo", "easy-backfill", "sjf", "gittins", "edf")
     no_due = without(demo, "due_s", "weight_usd_per_s")
-    assert usual(no_due) == ("fifo", "easy-backfill", "sjf", "las", "priority")
-    assert usual(without(no_due, "priority")) == ("fifo", "easy-backfill", "sjf", "las", "fifo-skip")
+    assert usual(no_due) == ("fifo", "easy-backfill", "sjf", "gittins", "priority")
+    assert usual(without(no_due, "priority")) == ("fifo", "easy-backfill", "sjf", "gittins", "fifo-skip")
     law = no_due.replace(speed=SpeedSpec(kind="scaling"))
-    assert usual(law) == ("fifo", "easy-backfill", "las", "knee-malleable", "modelarts-greedy")
+    assert usual(law) == ("fifo", "easy-backfill", "gittins", "knee-malleable", "modelarts-greedy")
     assert "1 to 32 GPUs" in recommended(demo)[1].why
     assert "easy-backfill" not in usual(small_scenario())  # all jobs ask for as much: there are no gaps
 

@@ -40,7 +40,7 @@ def untick(app, *keys: str):
 
 def test_recommended_policies_are_ticked_and_the_sentence_says_what_it_takes(page):
     assert not page.exception
-    assert ticked(page) == ["FIFO", "SJF", "LAS", "EDF", "SRTF"]
+    assert ticked(page) == ["FIFO", "SJF", "Gittins", "EDF", "SRTF"]
     assert page.header[0].value.replace("\\", "").startswith("Run 5 policies on 4 jobs: about ")
     assert page.button(key="run-now").label == "Run 5 policies"
     assert "policies" not in page.query_params
@@ -50,7 +50,7 @@ def test_recommended_policies_are_ticked_and_the_sentence_says_what_it_takes(pag
 
 
 def test_a_link_names_the_policies_where_they_are_not_the_usual_ones(page, open_page):
-    app = untick(page, "sjf", "las")
+    app = untick(page, "sjf", "gittins")
     assert app.query_params["policies"] == "fifo,edf,srtf"
     tag = app.query_params["scenario"]
     app = open_page("simulate/run.py", scenario=tag, policies="drf,fifo,sjf")
@@ -142,7 +142,7 @@ def test_drawn_jobs_keep_the_updates_they_were_drawn_for(open_page, store):
 
 
 def test_runs_are_made_and_compare_opens(page, store, runner):
-    app = untick(page, "las", "edf", "srtf")
+    app = untick(page, "gittins", "edf", "srtf")
     assert app.button(key="run-now").label == "Run 2 policies"
     app = app.button(key="run-now").click().run()
     assert not app.exception
@@ -155,7 +155,7 @@ def test_runs_are_made_and_compare_opens(page, store, runner):
 
 
 def test_one_policy_opens_its_result(page, runner):
-    app = untick(page, "las", "edf", "srtf", "sjf").button(key="run-now").click().run()
+    app = untick(page, "gittins", "edf", "srtf", "sjf").button(key="run-now").click().run()
     assert app.title[0].value == "Run details"
 
 
@@ -164,7 +164,7 @@ def test_the_recorded_month_is_kept_in_full_and_of_the_other_futures_numbers(ope
     tag = store.save_scenario(week).scenario_hash[:8]
     futures.choose(week, Futures.first(3, {"days": 1}))
     app = open_page("simulate/run.py", scenario=tag)
-    app = untick(app, "las", "edf", "srtf").button(key="run-now").click().run()
+    app = untick(app, "gittins", "edf", "srtf").button(key="run-now").click().run()
     assert not app.exception
     assert runner.wait(60)
     assert sorted(store.list_runs()["seed"]) == [0, 0]

@@ -76,8 +76,12 @@ def next_multiple_s(now_s: float, every_s: float) -> float:
 def next_crossing_s(state: State, running: Ints, thresholds_gpu_s: tuple[float, ...]) -> float | None:
     """Return when the first running job reaches its next threshold; None when none will."""
     bounds = np.append(np.asarray(thresholds_gpu_s), np.inf)
-    ahead = bounds[queue_number(state, running, thresholds_gpu_s).astype(np.int64)] - state.attained_gpu_s(running)
-    width = gpus(state, running)
+    return first_reached_s(state, running, bounds[queue_number(state, running, thresholds_gpu_s).astype(np.int64)])
+
+
+def first_reached_s(state: State, running: Ints, held_gpu_s: Floats) -> float | None:
+    """Return when the first running job has held its so many GPU-seconds; None when none will."""
+    ahead, width = held_gpu_s - state.attained_gpu_s(running), gpus(state, running)
     due_s = state.now_s + (ahead / np.where(width > 0, width, np.nan))
     due_s = due_s[np.isfinite(due_s)]
     return float(due_s.min()) if due_s.size else None

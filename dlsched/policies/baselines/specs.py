@@ -11,8 +11,17 @@ from dlsched.policies.baselines import orders
 from dlsched.policies.baselines.conservative import conservative
 from dlsched.policies.baselines.disciplines import fair_shares, head_of_line, preemptive, with_skip
 from dlsched.policies.baselines.easy import easy_backfill
-from dlsched.policies.baselines.params import BackfillParams, DlasParams, LasParams, ListParams
+from dlsched.policies.baselines.gittins import GittinsPolicy
+from dlsched.policies.baselines.params import (
+    BackfillParams,
+    DlasParams,
+    GittinsParams,
+    LasParams,
+    ListParams,
+    ThemisParams,
+)
 from dlsched.policies.baselines.policy import ListPolicy
+from dlsched.policies.baselines.themis import by_fairness
 
 FAMILY = "everyday"
 RUN_TIMES = "run-time estimates"
@@ -56,6 +65,16 @@ def _dlas(params: DlasParams) -> ListPolicy:
 
     alarm = partial(orders.next_crossing_s, thresholds_gpu_s=thresholds)
     return ListPolicy(order, preemptive, rule, alarm, params.vm_type)
+
+
+def _themis(params: ThemisParams) -> ListPolicy:
+    def order(state: State, rows: Ints) -> Floats:
+        return by_fairness(state, rows, params.lease_s, params.filter_share)
+
+    def alarm(state: State, running: Ints) -> float | None:
+        return orders.next_multiple_s(state.now_s, params.lease_s)
+
+    return ListPolicy(order, preemptive, None, alarm, params.vm_type)
 
 
 def _edf(params: ListParams) -> ListPolicy:
@@ -165,6 +184,15 @@ BASELINES: tuple[PolicySpec, ...] = (
         paper="Gu et al., Tiresias, NSDI 2019",
     ),
     PolicySpec(
+        "gittins",
+        "Gittins",
+        FAMILY,
+        "Runs the jobs that promise most for the GPU time they still need, judged by what earlier jobs needed.",
+        GittinsPolicy,
+        GittinsParams,
+        paper="Gittins, Bandit processes and dynamic allocation indices, JRSS B 1979; Gu et al., Tiresias, NSDI 2019",
+    ),
+    PolicySpec(
         "edf",
         "EDF",
         FAMILY,
@@ -191,5 +219,16 @@ BASELINES: tuple[PolicySpec, ...] = (
         _drf,
         ListParams,
         paper="Ghodsi et al., Dominant resource fairness, NSDI 2011",
+    ),
+    PolicySpec(
+        "themis",
+        "Themis",
+        FAMILY,
+        "Finish-time fairness: every lease, GPUs go to the jobs that end latest against a fair part of the cluster.",
+        _themis,
+        ThemisParams,
+        knows=RUN_TIMES,
+        uses_run_times=True,
+        paper="Mahajan et al., Themis: Fair and efficient GPU cluster scheduling, NSDI 2020",
     ),
 )

@@ -71,11 +71,13 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
         found.append(
             Recommended("easy-backfill", f"Jobs ask for {sizes}: small ones fill gaps while a large one waits.")
         )
-    las = Recommended("las", "Short jobs get ahead of long ones without any estimate; long ones are paused for them.")
+    gittins = Recommended(
+        "gittins", "Needs no run times: learns from ended jobs which end soonest, and pauses far fewer than LAS."
+    )
     if scenario.speed.kind == "scaling" and not scenario.cluster.free_slots:
         return [
             *found,
-            las,
+            gittins,
             Recommended(
                 "knee-malleable", "Jobs speed up with more GPUs: each gets as many as pay off, and they change."
             ),
@@ -86,7 +88,7 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
         if believes_limits(scenario)
         else ("Shows what knowing run times is worth: short jobs start first.")
     )
-    found += [Recommended("sjf", sjf), las]
+    found += [Recommended("sjf", sjf), gittins]
     found += [
         Recommended("edf", "Jobs have due dates: the earliest starts first."),
         Recommended("priority", "Jobs have priorities: the highest starts first."),

@@ -9,8 +9,8 @@ from dlsched.domain.policy import Need
 from dlsched.policies.registry import POLICIES, find, unmet_needs
 from tests.support.sim_fakes import jobs, nodes, scenario
 
-EVERYDAY = ["fifo", "easy-backfill", "conservative", "sjf", "las", "fifo-skip", "srtf", "dlas", "edf", "priority"]
-EVERYDAY += ["drf", "slurm"]
+EVERYDAY = ["fifo", "easy-backfill", "conservative", "sjf", "las", "fifo-skip", "srtf", "dlas"]
+EVERYDAY += ["gittins", "edf", "priority", "drf", "themis", "slurm"]
 
 
 def test_the_stable_keys_are_there():

@@ -96,7 +96,7 @@ def test_runs_of_any_list_policy_need_no_code_beyond_what_warms_up(all_warmed):
         for key, loop in (("fifo", rigid), ("srtf", preemptive))
     }
     listed = [spec for spec in POLICIES if isinstance(rule_of(spec), ListRule)]
-    assert {"drf", "conservative", "easy-backfill", "las", "dlas"} <= {spec.key for spec in listed}
+    assert {"drf", "conservative", "easy-backfill", "las", "dlas", "gittins"} <= {spec.key for spec in listed}
     for number, spec in enumerate(listed * 3):
         policy, rule = spec.build(spec.parse(None)), rule_of(spec)
         assert isinstance(rule, ListRule)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlsched.domain.policy import ListRule
 from dlsched.sim.kernels.drive import Progress, finished
-from dlsched.sim.kernels.preemptive.start import eligible, grown, new_run
+from dlsched.sim.kernels.preemptive.start import eligible, grown, learnt, new_run
 from dlsched.sim.kernels.preemptive.tables import Count, Run
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared
@@ -23,7 +23,10 @@ def run_preemptive(prepared: Prepared, rule: ListRule, progress: Progress | None
     from dlsched.sim.kernels.preemptive.finish import run_log
     from dlsched.sim.kernels.preemptive.loop import advance  # loads numba
 
-    return run_log(finished(new_run(prepared, rule), advance, grown, _ended, INSTANTS_A_CALL, progress))
+    def ready(run: Run) -> Run:
+        return grown(learnt(run, rule))
+
+    return run_log(finished(new_run(prepared, rule), advance, ready, _ended, INSTANTS_A_CALL, progress))
 
 
 def _ended(run: Run) -> tuple[int, int]:

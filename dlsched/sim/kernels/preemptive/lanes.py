@@ -1,15 +1,15 @@
 """Who waits, by kind, compiled: the first of a kind in order, the others in a heap.
 
-Keys do not change while a job waits. Decisions look at the first jobs of a kind only, so few have to be in order.
+Keys do not change while a job waits, but where ranks are made anew between two instants. Decisions look at the first
+jobs of a kind only, so few have to be in order.
 """
 
 from __future__ import annotations
 
 from dlsched.sim.kernels.compiled import compiled
 from dlsched.sim.kernels.preemptive.heap import goes_before, pop, push
+from dlsched.sim.kernels.preemptive.tables import MOST_SORTED
 from dlsched.sim.kernels.tables import Table
-
-MOST_SORTED = 1024
 
 
 @compiled

@@ -15,6 +15,7 @@ from dlsched.domain import plan, policy
 from dlsched.domain.fingerprint import fingerprint
 from dlsched.domain.policy import EventKind
 from dlsched.placement import rules
+from dlsched.policies.shared import ranks
 from dlsched.sim import log
 from dlsched.sim.kernels import cancels, instants
 from dlsched.sim.kernels import compiled as compiling
@@ -30,6 +31,7 @@ from dlsched.sim.kernels.preemptive.moves import (
     DECISIONS,
     ENDED,
     IDLE,
+    LEARNT,
     PIECES,
     RUNNING,
     SHARES,
@@ -168,7 +170,7 @@ def _has_room(run: Run, first: float) -> bool:
 
 def _sources() -> list[Path]:
     """Return the source files of the kernel, and of the codes it writes."""
-    modules = log, plan, policy, rules, instants, cancels, compiling, codes, room, absences, rigid_tables
+    modules = log, plan, policy, rules, instants, cancels, compiling, codes, room, absences, rigid_tables, ranks
     return [*Path(__file__).parent.glob("*.py"), *(Path(str(module.__file__)) for module in modules)]
 
 
@@ -186,7 +188,7 @@ def _compile(fingerprint: int) -> Callable[[Run, int], int]:
             if first == np.inf or first > run.rule[0].horizon_s:
                 run.rule[0].stalled = first == np.inf
                 return _DONE
-            if not _has_room(run, first):
+            if run.counts[LEARNT] >= run.rule[0].learn_at or not _has_room(run, first):
                 return _FULL
             _step(run, first)
         return _MORE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.plan import WaitReason
+from dlsched.policies.shared.ranks import NEARLY
 from dlsched.sim.kernels.compiled import compiled, inlined
 from dlsched.sim.kernels.preemptive.heap import pop, push
 from dlsched.sim.kernels.preemptive.lanes import insert, remove
@@ -16,7 +17,7 @@ from dlsched.sim.log import JobStatus, PieceEnd
 
 SUBMITTED, ENDED, RUNNING = int(Count.SUBMITTED), int(Count.ENDED), int(Count.RUNNING)
 WAITING, ENDS, FRESH, CHANGED = int(Count.WAITING), int(Count.ENDS), int(Count.FRESH), int(Count.CHANGED)
-CHANGES, CANCELS, IDLE = int(Count.CHANGES), int(Count.CANCELS), int(Count.IDLE)
+CHANGES, CANCELS, IDLE, LEARNT = int(Count.CHANGES), int(Count.CANCELS), int(Count.IDLE), int(Count.LEARNT)
 PIECES, SHARES, DECISIONS, WAITS = int(Count.PIECES), int(Count.SHARES), int(Count.DECISIONS), int(Count.WAITS)
 _REMAINING = int(Key.REMAINING)
 _NO_ROOM, _PREEMPTED = int(WaitReason.NO_ROOM), int(WaitReason.PREEMPTED)
@@ -33,7 +34,9 @@ def enqueue(run: Run, row: int) -> None:
     """A row that does not run begins to wait."""
     job, kind = run.jobs[row], run.jobs[row].kind
     progress = job.done if run.rule[0].key == _REMAINING else job.attained
-    key = key_of(run.rule[0].key, progress, job.gpus, job.believed, job.first_key, run.bounds_gpu_s)
+    key = key_of(
+        run.rule[0].key, progress, job.gpus, job.believed, job.first_key, run.bounds_gpu_s, run.ranks, job.width
+    )
     insert(run.lanes, run.sorted, run.heap, kind, key, row)
     _count_waiting(run, kind, 1)
     job.waits, job.reason = 1, NOT_SAID
@@ -94,7 +97,7 @@ def run_since(run: Run, row: int, place: int, start_s: float, restart_s: float) 
         runner.before, runner.rate, runner.since_s = job.done, job.speed, job.progress_from_s
     else:
         runner.before, runner.rate, runner.since_s = job.attained, job.gpus, job.start_s
-    runner.units = run.lanes[job.kind].units
+    runner.units, runner.width = run.lanes[job.kind].units, job.width
     run.queues[run.kinds[job.kind].queue].num_running += 1
     run.counts[RUNNING] += 1
     if run.counts[ENDS] == len(run.ends):
@@ -180,8 +183,15 @@ def cancel(run: Run, row: int) -> None:
 
 @inlined
 def _end_job(run: Run, row: int, at_s: float, status: int) -> None:
-    run.jobs[row].end_s, run.jobs[row].status = at_s, status
+    job = run.jobs[row]
+    job.end_s, job.status = at_s, status
     run.counts[ENDED] += 1
+    if job.attained > 0:
+        number = 0
+        while job.attained > run.bounds_gpu_s[number] * NEARLY:
+            number += 1
+        run.needed[job.width, number] += 1
+        run.counts[LEARNT] += 1
 
 
 @compiled
@@ -206,7 +216,7 @@ def put_queue_in_order(run: Run, queue: int, now: float) -> None:
     """Sort the runners of a queue by their keys now."""
     of = run.queues[queue]
     of.num_runners = put_in_order(
-        run.runners, of.first_runner, of.num_runners, now, run.clock[2], run.rule[0].key, run.bounds_gpu_s
+        run.runners, of.first_runner, of.num_runners, now, run.clock[2], run.rule[0].key, run.bounds_gpu_s, run.ranks
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.workload import Floats
+from dlsched.domain.workload import Floats, Ints
 from dlsched.sim.kernels.compiled import compiled, inlined
 from dlsched.sim.kernels.preemptive.heap import goes_before
 from dlsched.sim.kernels.preemptive.tables import Key, Run
@@ -25,7 +25,16 @@ def queue_number(held_gpu_s: float, gpus: float, bounds_gpu_s: Floats) -> int:
 
 
 @inlined
-def key_of(rule: int, progress: float, rate: float, believed: float, fixed: float, bounds_gpu_s: Floats) -> float:
+def key_of(
+    rule: int,
+    progress: float,
+    rate: float,
+    believed: float,
+    fixed: float,
+    bounds_gpu_s: Floats,
+    ranks: Ints,
+    width: int,
+) -> float:
     """Return what a job is sorted by that has come so far, in work or in GPU-seconds."""
     key = fixed
     if rule == _REMAINING:
@@ -33,13 +42,13 @@ def key_of(rule: int, progress: float, rate: float, believed: float, fixed: floa
     elif rule == _ATTAINED:
         key = np.rint(progress * TICKS)
     elif rule == _QUEUE:
-        key = float(queue_number(progress, rate, bounds_gpu_s))
+        key = float(ranks[width, queue_number(progress, rate, bounds_gpu_s)])
     return key
 
 
 @compiled
 def put_in_order(
-    runners: Table, first: int, count: int, now: float, ended_s: float, rule: int, bounds_gpu_s: Floats
+    runners: Table, first: int, count: int, now: float, ended_s: float, rule: int, bounds_gpu_s: Floats, ranks: Ints
 ) -> int:
     """Sort the runners of a queue by their keys now, without those that ended by ``ended_s``; return how many."""
     spare = len(runners) - 1
@@ -49,7 +58,9 @@ def put_in_order(
         if runner.row < 0 or runner.finish_s <= ended_s:
             continue
         progress = runner.before + runner.rate * max(0.0, now - runner.since_s)
-        runner.key = key = key_of(rule, progress, runner.rate, runner.believed, runner.key, bounds_gpu_s)
+        runner.key = key = key_of(
+            rule, progress, runner.rate, runner.believed, runner.key, bounds_gpu_s, ranks, runner.width
+        )
         row = runner.row
         if past < k:
             runners[past] = runner
@@ -67,7 +78,7 @@ def put_in_order(
 
 @compiled
 def next_crossing_s(run: Run, now: float) -> float:
-    """Return when the first running job reaches its next threshold; infinity = never."""
+    """Return when the first running job reaches a threshold that sets it back; infinity = never."""
     first = np.inf
     for queue in range(len(run.queues)):
         begin = run.queues[queue].first_runner
@@ -75,6 +86,6 @@ def next_crossing_s(run: Run, now: float) -> float:
             runner = run.runners[k]
             if runner.row >= 0 and runner.finish_s > run.clock[2] and runner.rate > 0:
                 held = runner.before + runner.rate * (now - runner.since_s)
-                bound = run.bounds_gpu_s[queue_number(held, runner.rate, run.bounds_gpu_s)]
+                bound = run.worse_gpu_s[runner.width, queue_number(held, runner.rate, run.bounds_gpu_s)]
                 first = min(first, now + (bound - held) / runner.rate)
     return first

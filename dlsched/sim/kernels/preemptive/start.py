@@ -11,9 +11,10 @@ from dlsched.domain.policy import ListRule, Policy
 from dlsched.domain.workload import GPU, Floats, Ints, partition_names
 from dlsched.placement.rules import ROOM_TOLERANCE
 from dlsched.policies.shared.queues import usable
+from dlsched.policies.shared.ranks import NUM_WIDTHS, next_learning, width_class, worse_from_gpu_s
 from dlsched.sim.engine import IDLE_CALLS
 from dlsched.sim.kernels import tables as codes
-from dlsched.sim.kernels.orders import first_keys
+from dlsched.sim.kernels.orders import EARLY_S, first_keys
 from dlsched.sim.kernels.preemptive import tables
 from dlsched.sim.kernels.preemptive.tables import Count, Key, Run
 from dlsched.sim.kernels.rigid.start import Groups, changes_table, grouped, rigid_on_owned_nodes
@@ -42,6 +43,10 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
     class_of, of_class = _classes(prepared)
     claims = _claims(groups.allowed, class_of, len(of_class))
     queues = _queues(groups, lanes, class_of, of_class, claims)
+    bounds_gpu_s = np.array([*rule.thresholds_gpu_s, np.inf])
+    ranks = np.arange(len(bounds_gpu_s))[None, :]
+    if rule.ranks is not None:
+        ranks = rule.ranks(np.zeros((NUM_WIDTHS, len(bounds_gpu_s)), dtype=np.int64))
     run = Run(
         jobs=jobs,
         kinds=groups.kinds,
@@ -71,7 +76,10 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         kept=np.zeros_like(of_class),
         shut=np.zeros(num_kinds, dtype=np.uint8),
         classes=np.zeros(len(of_class), dtype=np.uint8),
-        bounds_gpu_s=np.array([*rule.thresholds_gpu_s, np.inf]),
+        bounds_gpu_s=bounds_gpu_s,
+        ranks=ranks,
+        worse_gpu_s=worse_from_gpu_s(bounds_gpu_s, ranks),
+        needed=np.zeros_like(ranks),
         pieces=np.zeros(2 * num_jobs, dtype=tables.PIECE),
         shares=np.zeros(2 * num_jobs + num_nodes, dtype=codes.SHARE),
         decisions=np.zeros(2 * num_jobs + 2, dtype=codes.DECISION),
@@ -116,6 +124,30 @@ def grown(run: Run) -> Run:
     return run._replace(**changes)
 
 
+def learnt(run: Run, rule: ListRule) -> Run:
+    """Return the run with ranks from the jobs that have ended, and who waits in their order, if it is time."""
+    if rule.ranks is None or run.counts[Count.LEARNT] < run.rule["learn_at"][0]:
+        return run
+    run.rule["learn_at"] = next_learning(int(run.counts[Count.LEARNT]))
+    run.ranks[:] = rule.ranks(run.needed)
+    run.worse_gpu_s[:] = worse_from_gpu_s(run.bounds_gpu_s, run.ranks)
+    rows = np.flatnonzero(run.jobs["waits"] > 0)
+    held = run.jobs["attained"][rows] + run.jobs["gpus"][rows] * EARLY_S
+    keys = run.ranks[run.jobs["width"][rows], np.searchsorted(run.bounds_gpu_s, held, side="right")]
+    kinds = run.jobs["kind"][rows]
+    in_order = np.lexsort((rows, keys, kinds))
+    begins = np.searchsorted(kinds[in_order], np.arange(len(run.kinds) + 1))
+    run.lanes["first"] = run.lanes["past"] = run.lanes["begin"]
+    for kind in np.unique(kinds).tolist():
+        mine, lane = in_order[begins[kind] : begins[kind + 1]], run.lanes[kind]
+        begin, ahead = int(lane["begin"]), min(len(mine), tables.MOST_SORTED)
+        for part, place in ((mine[:ahead], run.sorted), (mine[ahead:], run.heap)):
+            place["key"][begin : begin + len(part)] = keys[part]
+            place["row"][begin : begin + len(part)] = rows[part]
+        lane["past"], lane["in_heap"] = begin + ahead, len(mine) - ahead
+    return run
+
+
 def _job_table(prepared: Prepared, rule: ListRule, groups: Groups) -> NDArray[np.void]:
     workload, truth = prepared.scenario.workload, prepared.truth
     jobs = np.zeros(len(workload), dtype=tables.JOB)
@@ -123,6 +155,7 @@ def _job_table(prepared: Prepared, rule: ListRule, groups: Groups) -> NDArray[np
     jobs["gpus"] = workload.workers * workload.demand[:, GPU]
     jobs["work"], jobs["believed"], jobs["is_bug"] = truth.work, truth.believed_work, truth.is_bug
     jobs["cancel_s"], jobs["first_key"] = truth.cancel_s, first_keys(prepared, rule)
+    jobs["width"] = 0 if rule.ranks is None else width_class(jobs["gpus"])
     jobs["last_piece"] = -1
     jobs["end_s"], jobs["status"], jobs["reason"] = np.nan, int(JobStatus.UNFINISHED), codes.NOT_SAID
     return jobs
@@ -200,6 +233,7 @@ def _rule_table(prepared: Prepared, rule: ListRule, groups: Groups) -> NDArray[n
     table["checkpoint_s"], table["horizon_s"] = options.checkpoint_s, options.horizon_s or np.inf
     table["most_idle"] = IDLE_CALLS
     table["restart_s"], table["moves_restart"] = options.restart_s, options.restart_mode == "pause"
+    table["learn_at"] = np.iinfo(np.int64).max if rule.ranks is None else 1
     table["most_shares"], table["joined_s"] = _most_shares(prepared, groups), np.nan
     return table
 

@@ -31,6 +31,7 @@ JOB = np.dtype(
         ("end_s", "f8"),
         ("first_key", "f8"),  # what queues are sorted by, at submission
         ("kind", "i8"),
+        ("width", "i8"),  # its class, a row of ``ranks``
         ("first_share", "i8"),
         ("num_shares", "i8"),
         ("last_piece", "i8"),  # of the log, -1 = none
@@ -59,6 +60,8 @@ LANE = np.dtype(
     ]
 )
 """Who of a kind waits."""
+MOST_SORTED = 1024
+"""So many of a kind are in order at most when another one comes."""
 RUNNER = np.dtype(
     [
         ("key", "f8"),
@@ -69,6 +72,7 @@ RUNNER = np.dtype(
         ("believed", "f8"),
         ("finish_s", "f8"),
         ("units", "i8"),
+        ("width", "i8"),
     ]
 )
 """A job that runs, with all that its key depends on: decisions look at every runner of a queue."""
@@ -118,6 +122,7 @@ RULE = np.dtype(
         ("most_idle", "i8"),  # decisions in a row by the alarm alone while nothing runs; after these it waits
         ("stalled", "i8"),
         ("most_shares", "i8"),  # that can be held at once
+        ("learn_at", "i8"),  # ranks are made anew when so many jobs have been learnt from
         ("joined_s", "f8"),  # when the run is joined in the middle; NaN = it is not, or has been
     ]
 )
@@ -152,6 +157,7 @@ class Count(IntEnum):
     SELECTED = 14  # notes of one decision: rows in ``selected``, places in ``out``, kinds in ``heads``
     OUT = 15
     HEADS = 16
+    LEARNT = 17  # jobs in ``needed``
 
 
 class Run(NamedTuple):
@@ -160,7 +166,10 @@ class Run(NamedTuple):
     ``allowed`` (kinds, nodes); ``on_node`` (measures, nodes) is what a measure counts there. ``ends`` is a heap of
     finish and row, in which an entry counts while the row still finishes then. ``class_of`` (nodes,): nodes that every
     job treats alike; ``claims`` (kinds, classes): what a kind may use; ``of_class`` (classes, resources): their
-    capacity; ``left`` and ``kept`` (classes, resources), ``shut`` (kinds,) and ``classes`` (classes,) are notes.
+    capacity; ``bounds_gpu_s`` (queues,): thresholds by GPU-seconds held, the last infinite; ``ranks``
+    (widths, queues): what jobs are sorted by there; ``worse_gpu_s``, the same shape: when a job falls behind its rank;
+    ``needed``, too: how many jobs ended there. ``left`` and ``kept`` (classes, resources), ``shut`` (kinds,) and
+    ``classes`` (classes,) are notes.
     """
 
     jobs: Table
@@ -192,6 +201,9 @@ class Run(NamedTuple):
     shut: NDArray[np.uint8]
     classes: NDArray[np.uint8]
     bounds_gpu_s: Floats
+    ranks: Ints
+    worse_gpu_s: Floats
+    needed: Ints
     pieces: Table
     shares: Table
     decisions: Table
