@@ -43,6 +43,8 @@ UNITS: Mapping[Kind, str] = {
     "factor": "ratio",
     "count": "count",
     "number": "number",
+    "kwh": "kWh",
+    "kg": "kg",
 }
 """Units of the numbers in ``Run.metrics``; pages and reports show some of them in larger units."""
 
@@ -77,6 +79,13 @@ TABLES: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
             "row": ("number", "Row of the workload."),
             "cpus": ("cores", "CPU cores requested, workers and servers together; 0 = none requested."),
             "mem_gib": ("GiB", "Memory requested, likewise."),
+            "energy_kwh": (
+                "kWh",
+                "Energy of the GPUs it held. This and the next two columns exist where energy, its price or "
+                "its carbon are given.",
+            ),
+            "energy_usd": ("$", "Cost of that energy."),
+            "carbon_kg": ("kg", "Carbon emissions of that energy, in CO2 equivalent."),
             "user": ("text", "User. This and the next four columns exist where the workload has them."),
             "group": ("text", "Group."),
             "job_class": ("text", "Class of the job, as the trace or the generator names it."),
@@ -277,6 +286,7 @@ KEYS = {
     "workload": "WorkloadPart", "cluster": "Cluster", "cluster.pools": "Pool", "cluster.absences": "Absence",
     "cluster.pools.terms": "Terms", "cluster.pools.terms.outages": "Outage", "cluster.scaling": "Scaling",
     "vm, cluster.catalogue": "VmType", "speed": "SpeedSpec",
+    "energy": "EnergySetup", "energy.power": "GpuPower",
 }  # fmt: skip
 """Parts of a scenario file, and what their schema is called."""
 

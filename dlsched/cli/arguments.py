@@ -504,6 +504,14 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="file with queues of Kueue and their quotas, as kubectl prints them in YAML or JSON; may be repeated",
     )
     _slurm(parser)
+    parser.add_argument(
+        "--energy",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="count energy: pue=1.2, usd_per_kwh=0.15, g_per_kwh=380, hours=FILE (a CSV by the hour), H100=105:700 (W "
+        "of a GPU, idle and busy); may be repeated",
+    )
 
 
 def _slurm(parser: argparse.ArgumentParser) -> None:

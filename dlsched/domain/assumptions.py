@@ -13,6 +13,7 @@ from dlsched.domain.model import FrozenModel
 Kind = Literal[
     "rule", "found-cluster", "default-cluster", "earlier-cluster", "example-price", "list-prices", "predicted-times",
     "speed-curve", "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users", "time-limits", "slurm",
+    "energy",
 ]  # fmt: skip
 EXAMPLE_PRICE = "example price, not a quote"
 """How prices are called that are about what a GPU is rented for, wherever they are used."""
@@ -22,6 +23,7 @@ LEADS: dict[Kind, str] = {
     "earlier-cluster": "Default cluster of earlier jobs",
     "speed-curve": "speed curve",
     "slurm": "Slurm",
+    "energy": "Energy",
     "varied": "varied",
 }
 """How the words of a kind start."""

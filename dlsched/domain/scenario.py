@@ -15,6 +15,7 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.counted import counted_resource
+from dlsched.domain.energy import EnergySetup
 from dlsched.domain.model import FrozenModel, Key
 from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.slurm import SlurmSetup
@@ -198,7 +199,8 @@ class Scenario:
     ``assumptions`` are the rules that filled what the data did not say. ``copy_number`` tells a copy in a store from
     what it was copied from; all their numbers are the same until one of them is changed.
     ``queues`` are quotas of queues and ``slurm`` the settings of a Slurm, where the cluster has them: policies that
-    follow such rules read them, others do not. ``schema_ref`` is what its file names as its JSON Schema.
+    follow such rules read them, others do not. ``energy`` says what electricity is drawn, costs and emits; no policy
+    reads it. ``schema_ref`` is what its file names as its JSON Schema.
     """
 
     workload: Workload
@@ -214,6 +216,7 @@ class Scenario:
     copy_number: int = 0
     queues: QueueTree | None = None
     slurm: SlurmSetup | None = None
+    energy: EnergySetup | None = None
     schema_ref: str = ""
 
     def replace(self, **changes: Any) -> Scenario:
@@ -243,6 +246,8 @@ class Scenario:
             parts["queues"] = self.queues.model_dump_json()  # as text: the order of queues breaks ties
         if self.slurm is not None:
             parts["slurm"] = self.slurm.model_dump(mode="json")
+        if self.energy is not None:
+            parts["energy"] = self.energy.model_dump(mode="json")
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def __repr__(self) -> str:

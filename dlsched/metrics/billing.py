@@ -125,7 +125,7 @@ def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Int
     bills = stay_usd(scenario, stays)
     if np.isnan(bills).any():
         return None
-    vm = _vm_of_share(scenario.cluster, log, log.piece_start_s[piece_of_share])
+    vm = vm_of_share(scenario.cluster, log, log.piece_start_s[piece_of_share])
     price = usd_per_h(scenario.cluster)[vm] / HOUR_S
     gpus = share_held[:, GPU]
     dominant = _dominant(scenario.cluster, vm, share_held)
@@ -191,7 +191,7 @@ def _present(from_s: float, to_s: float, away: list[Absence]) -> list[tuple[floa
     return [(a, b) for a, b in [*spans, (at_s, to_s)] if b > a]
 
 
-def _vm_of_share(cluster: Cluster, log: RunLog, start_s: Floats) -> Ints:
+def vm_of_share(cluster: Cluster, log: RunLog, start_s: Floats) -> Ints:
     """Return the VM type under each share: that of the node, or of the last lease opened there by then."""
     if not cluster.free_slots:
         return cluster.nodes.vm[log.share_node]

@@ -139,6 +139,17 @@ _ENTRIES: tuple[KPI, ...] = (
         "Machine cost divided by the GPU-hours of work that was kept.", "Cost"),
     KPI("rejection_cost", "Cost of rejections", "usd", "lower",
         "Rejected jobs times the cost set for rejecting one ($0 unless set).", "Cost"),
+    KPI("energy_kwh", "Energy", "kwh", "lower",
+        "Electricity of all GPUs while their machines are up: busy power while a job holds them, idle power otherwise, "
+        "times PUE. A run that ends later has more idle time in it.", "Cost"),
+    KPI("energy_idle_kwh", "Energy of idle GPUs", "kwh", "lower",
+        "The part of “Energy” drawn by GPUs that no job held.", "Cost"),
+    KPI("energy_usd", "Cost of electricity", "usd", "lower",
+        "Energy at the price of the hour in which it is drawn. Not part of “Machine cost”, which is the price of the "
+        "machines as given: where that includes electricity, do not add them.", "Cost"),
+    KPI("carbon_kg", "Carbon emissions", "kg", "lower",
+        "Energy at the carbon intensity of the hour in which it is drawn, in kg of CO2 equivalent. Making the machines "
+        "is not counted.", "Cost"),
     KPI("allocation_ratio", "GPUs allocated", "share", "neutral",
         "Share of the available GPU time that was allocated to jobs. It does not say how busy the chips were: high "
         "means full, not good.", "Use"),

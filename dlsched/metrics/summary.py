@@ -13,6 +13,7 @@ from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import Bill, usd_by_kind, usd_in_window
 from dlsched.metrics.bounds.cost import total_cost_bound
 from dlsched.metrics.bounds.service import service_bounds
+from dlsched.metrics.energy import energy_of
 from dlsched.metrics.fairness import jain_index, means_by_user
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.stats.intervals import SAME_NUMBER
@@ -47,6 +48,7 @@ def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
 def summarise_facts(facts: RunFacts) -> Metrics:
     """Return the metrics of a run whose facts are known already."""
     metrics = counts(facts) | times(facts) | use(facts) | lateness(facts) | money(facts) | extras(facts)
+    metrics |= energy(facts)
     metrics |= service_bounds(facts)
     return {key: _plain(value) for key, value in metrics.items()}
 
@@ -161,6 +163,23 @@ def _by_kind(facts: RunFacts, bill: Bill | None) -> Metrics:
     if bill is None:
         return {COST_OF_KIND[pool.kind]: None for pool in cluster.pools}
     return {COST_OF_KIND[kind]: usd for kind, usd in usd_by_kind(cluster, facts.stays, bill.stay_usd).items()}
+
+
+def energy(facts: RunFacts) -> Metrics:
+    """Return the energy of jobs and idle GPUs together, what it costs and emits; None where the scenario has none."""
+    drawn = energy_of(facts)
+    if drawn is None:
+        return dict.fromkeys(("energy_kwh", "energy_idle_kwh", "energy_usd", "carbon_kg"))
+
+    def total(of_jobs: Floats | None, idle: float | None) -> float | None:
+        return None if of_jobs is None or idle is None else float(of_jobs.sum()) + idle
+
+    return {
+        "energy_kwh": total(drawn.job_kwh, drawn.idle_kwh),
+        "energy_idle_kwh": drawn.idle_kwh,
+        "energy_usd": total(drawn.job_usd, drawn.idle_usd),
+        "carbon_kg": total(drawn.job_kg, drawn.idle_kg),
+    }
 
 
 def extras(facts: RunFacts) -> Metrics:

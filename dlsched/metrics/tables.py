@@ -15,6 +15,7 @@ from dlsched.domain.policy import EventKind
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import CPU, GPU, MEM
 from dlsched.metrics.billing import stay_usd, usd_per_h
+from dlsched.metrics.energy import energy_of
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
@@ -29,6 +30,7 @@ def jobs_of(facts: RunFacts) -> pd.DataFrame:
     for completed jobs only, ``left_s`` when a job left the system in whatever way. Text columns (user, group,
     job_class, partition, model) are there where the workload has them. ``gpus``, ``cpus``, ``mem_gib`` are what the job
     requests, servers included; ``gpu_s`` is the time of the counted resource it held: GPU-seconds or core-seconds.
+    ``energy_kwh``, ``energy_usd`` and ``carbon_kg`` are there where the scenario gives what they follow from.
     """
     jobs, log = facts.jobs, facts.log
     nothing = np.full(len(jobs), np.nan)
@@ -58,6 +60,9 @@ def jobs_of(facts: RunFacts) -> pd.DataFrame:
         "cpus": jobs.requested[:, CPU],
         "mem_gib": jobs.requested[:, MEM],
     }
+    if (drawn := energy_of(facts)) is not None:
+        energy = {"energy_kwh": drawn.job_kwh, "energy_usd": drawn.job_usd, "carbon_kg": drawn.job_kg}
+        columns |= {name: values for name, values in energy.items() if values is not None}
     columns |= {name: values for name in JOB_TEXTS if (values := getattr(jobs, name)) is not None}
     return pd.DataFrame(columns)
 

@@ -40,6 +40,8 @@ UNITS: dict[Kind, Unit] = {
     "factor": Unit("x", 1.0, "#,##0.00"),
     "count": Unit("", 1.0, "#,##0"),
     "number": Unit("", 1.0, "#,##0.00"),
+    "kwh": Unit("kWh", 1.0, "#,##0.0"),
+    "kg": Unit("kg", 1.0, "#,##0.0"),
 }
 
 

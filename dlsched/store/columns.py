@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.energy import EnergySetup
 from dlsched.domain.errors import StoreError
 from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
@@ -65,6 +66,7 @@ def definition_of(scenario: Scenario) -> str:
             "copy": scenario.copy_number,
             "queues": scenario.queues and scenario.queues.model_dump(mode="json"),
             "slurm": scenario.slurm and scenario.slurm.model_dump(mode="json"),
+            "energy": scenario.energy and scenario.energy.model_dump(mode="json"),
         }
     )
 
@@ -85,7 +87,8 @@ def scenario_of(jobs: bytes, definition: Mapping[str, Any], name: str, data_kind
         generator=definition["generator"],
         read=definition["read"],
         assumptions=tuple(map(Assumption.model_validate, definition["assumptions"])),
-        copy_number=int(definition.get("copy", 0)),  # older stores know no copies, no queues and no Slurm
+        copy_number=int(definition.get("copy", 0)),  # older stores know none of these
         queues=None if (queues := definition.get("queues")) is None else QueueTree.model_validate(queues),
         slurm=None if (slurm := definition.get("slurm")) is None else SlurmSetup.model_validate(slurm),
+        energy=None if (energy := definition.get("energy")) is None else EnergySetup.model_validate(energy),
     )

@@ -22,7 +22,7 @@ from dlsched.store import runs, scenarios
 from dlsched.store.columns import definition_of, scenario_of, table_schema, to_arrow
 from dlsched.store.manifest import FORMAT, VERSION, Manifest, RunEntry, ScenarioEntry
 from dlsched.store.record import run_id_of, run_key
-from dlsched.store.schema import ADDED_COLUMNS, TABLES, column_list
+from dlsched.store.schema import ADDED_COLUMNS, ENERGY_COLUMNS, TABLES, column_list
 from dlsched.workload.parquet import ParquetLimits
 from dlsched.workload.sidecar import MOST_ROWS, table_bytes
 
@@ -243,7 +243,7 @@ def _parquet(
     if source.metadata.num_rows != stated:
         raise _refuse(f"should have {stated:,} rows, has {source.metadata.num_rows:,}", name)
     found = source.schema_arrow.remove_metadata()
-    if schema is not None and found not in (schema, _older(schema)):
+    if schema is not None and found not in (schema, *_older(schema)):
         raise _refuse(f"has other columns than {', '.join(schema.names)}", name)
     table = limits.columns(files[name], found.names)
     if table.num_rows != stated:
@@ -251,9 +251,10 @@ def _parquet(
     return table.cast(found)
 
 
-def _older(schema: pa.Schema) -> pa.Schema:
-    """Return the schema of files that were written before jobs and segments told their cores and memory."""
-    return pa.schema([field for field in schema if field.name not in ADDED_COLUMNS])
+def _older(schema: pa.Schema) -> list[pa.Schema]:
+    """Return the schemas of files written before jobs told their energy, and before that their cores and memory."""
+    lacking = (ENERGY_COLUMNS, (*ENERGY_COLUMNS, *ADDED_COLUMNS))
+    return [pa.schema([field for field in schema if field.name not in names]) for names in lacking]
 
 
 def _scenario(entry: ScenarioEntry, manifest: Manifest, files: dict[str, bytes]) -> Scenario:

@@ -42,6 +42,9 @@ TABLES: dict[str, dict[str, Kind]] = {
         "model": "text",
         "cpus": "float",
         "mem_gib": "float",
+        "energy_kwh": "float",
+        "energy_usd": "float",
+        "carbon_kg": "float",
     },
     "segments": {
         "job_id": "text",
@@ -93,6 +96,8 @@ TABLES: dict[str, dict[str, Kind]] = {
 
 ADDED_COLUMNS = ("cpus", "mem_gib")
 """Columns of job_outcomes and segments that files of versions up to 3 lack."""
+ENERGY_COLUMNS = ("energy_kwh", "energy_usd", "carbon_kg")
+"""Columns of job_outcomes that files of versions up to 5 lack."""
 
 
 def column_list(table: str, only: Collection[str] | None = None) -> str:
@@ -146,6 +151,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE trail (done_at TIMESTAMP, who VARCHAR, action VARCHAR, kind VARCHAR, what VARCHAR,
             detail VARCHAR)""",
     ),
+    tuple(f"ALTER TABLE job_outcomes ADD COLUMN IF NOT EXISTS {column} DOUBLE" for column in ENERGY_COLUMNS),
 )
 """Step i (from 0) brings a file of version i to version i + 1. A released step is never edited."""
 

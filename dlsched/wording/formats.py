@@ -27,7 +27,7 @@ FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
 Kind = Literal[
     "duration", "hours", "usd", "usd_per_month", "usd_per_gpu_h", "usd_per_core_h", "usd_per_gib_h", "share", "factor",
-    "count", "number",
+    "count", "number", "kwh", "kg",
 ]  # fmt: skip
 """What a number is; seconds for duration and hours, a fraction for share."""
 UNIT_PRICES: dict[Kind, str] = {"usd_per_gpu_h": "GPU-h", "usd_per_core_h": "core-h", "usd_per_gib_h": "GiB-h"}
@@ -126,6 +126,16 @@ def price(usd_per_h: Number, unit: str = "GPU-h", *, exact: bool = False) -> str
     return f"{sign}${abs(usd_per_h):,.4f}/{unit}" if exact else f"{sign}${abs(usd_per_h):,.2f}/{unit}"
 
 
+def kilowatt_hours(kwh: Number, *, exact: bool = False) -> str:
+    """Return energy: 420 kWh, 12,300 kWh."""
+    return MISSING if is_missing(kwh) else f"{number(kwh, exact=exact)} kWh"
+
+
+def kilograms(kg: Number, *, exact: bool = False) -> str:
+    """Return a mass: 84.2 kg, 12,300 kg."""
+    return MISSING if is_missing(kg) else f"{number(kg, exact=exact)} kg"
+
+
 def share(fraction: Number, *, exact: bool = False) -> str:
     """Return a share: 6.1%, 78.4%, 0.04%, <0.01%; no space, three significant figures at most."""
     if fraction is None or math.isnan(fraction):
@@ -202,6 +212,8 @@ SHOW: dict[Kind, Callable[..., str]] = {
     "factor": factor,
     "count": count,
     "number": number,
+    "kwh": kilowatt_hours,
+    "kg": kilograms,
 }
 
 
@@ -271,7 +283,7 @@ def _decimals_of(kind: Kind, value: float) -> int:
     """Return how many decimals a number of this kind is written with."""
     if kind in UNIT_PRICES or (kind.startswith("usd") and abs(value) < CENTS_BELOW_USD):
         return 2
-    if kind == "count" or (kind == "number" and value == round(value)):
+    if kind == "count" or (kind in ("number", "kwh", "kg") and value == round(value)):
         return 0
     if kind == "factor" and 0.95 <= abs(value) < 99.95:
         return 1

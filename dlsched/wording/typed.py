@@ -35,6 +35,8 @@ UNITS: Mapping[Kind, Mapping[str, float]] = {
     "factor": {"": 1.0, "x": 1.0, "times": 1.0},
     "count": {"": 1.0},
     "number": {"": 1.0},
+    "kwh": {"": 1.0, "kwh": 1.0, "mwh": 1000.0},
+    "kg": {"": 1.0, "kg": 1.0, "t": 1000.0},
 }
 """Units a number may be typed with, in lower case and without spaces, and what one is in the unit of its kind."""
 PLAIN_UNITS: Mapping[str, float] = {**TIMES, "%": 0.01}
@@ -51,6 +53,8 @@ EXAMPLES: Mapping[Kind, str] = {
     "factor": "3x",
     "count": "1,200",
     "number": "0.9",
+    "kwh": "12,000 kWh",
+    "kg": "4,500 kg",
 }
 """How a number of each kind may be typed."""
 _THOUSANDS: Mapping[str, float] = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}

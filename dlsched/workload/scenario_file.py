@@ -24,6 +24,7 @@ from pydantic import Field, model_validator
 
 from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.energy import EnergySetup
 from dlsched.domain.errors import InputError, reading, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
@@ -117,6 +118,9 @@ class ScenarioDocument(FrozenModel):
     )
     queues: QueueTree | None = Field(None, description="Quotas of queues for the policy queue-tree; empty = no quotas.")
     slurm: SlurmSetup | None = Field(None, description="Settings of a Slurm; --slurm FILE reads them.")
+    energy: EnergySetup | None = Field(
+        None, description="Power, price and carbon of electricity, to count the energy of a run; empty = not counted."
+    )
     workload: WorkloadPart = Field(description="The jobs.")
 
 
@@ -179,7 +183,7 @@ def to_document(scenario: Scenario) -> dict[str, Any]:
 
     A generated workload that was not edited is written as its generator, other jobs as columns.
     """
-    rules = {"queues": scenario.queues, "slurm": scenario.slurm}
+    rules = {"queues": scenario.queues, "slurm": scenario.slurm, "energy": scenario.energy}
     return {
         **({"$schema": scenario.schema_ref} if scenario.schema_ref else {}),
         "format_version": FORMAT_VERSION,
@@ -226,6 +230,7 @@ def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> 
         read=parts.read or jobs.read,
         queues=parts.queues,
         slurm=parts.slurm,
+        energy=parts.energy,
         schema_ref=parts.schema_ref,
         assumptions=tuple(dict.fromkeys([*parts.assumptions, *stated(*jobs.assumptions)])),
     )

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from dlsched.ui.frame import page, session, tables, writing
-from dlsched.ui.scenario import cluster, fill, price_lists, queue_tree_form, slurm_form
+from dlsched.ui.scenario import cluster, energy_form, fill, price_lists, queue_tree_form, slurm_form
 
 current = page.begin("Cluster")
 head = st.container()
@@ -30,3 +30,4 @@ if actions.button("Next: choose policies", type="secondary" if unsaved else "pri
 fill.boxes(current, fill.OF_CLUSTER, disabled=unsaved)
 queue_tree_form.part(current, disabled=unsaved)
 slurm_form.part(current, disabled=unsaved)
+energy_form.part(current, disabled=unsaved)

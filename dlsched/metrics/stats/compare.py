@@ -32,8 +32,8 @@ Numbers = Mapping[str, Number]
 COMPARED = (
     "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "wait_mean", "not_running_mean", "not_running_p95",
     "jct_mean", "jct_p95", "slowdown_mean", "late_share", "tardiness_total", "tardiness_cost", "utility_total",
-    "vm_cost", "cost_month", "usd_per_job", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "allocation_ratio",
-    "goodput", "other_width_share", "preemptions", "resizes", "restarts",
+    "vm_cost", "cost_month", "usd_per_job", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "energy_kwh",
+    "energy_usd", "carbon_kg", "allocation_ratio", "goodput", "other_width_share", "preemptions", "resizes", "restarts",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from dlsched.domain.cluster import Absence, Cluster, vm_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import RESOURCES, Floats
+from dlsched.sim.audit.energy import drawn
 from dlsched.sim.audit.facts import SAME_NUMBER, SECONDS_PER_H, Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 from dlsched.sim.audit.shares import BillSplit, Spans, month_usd, split_bill, useful_unit_s
@@ -46,16 +47,19 @@ def check_metrics(
     billed = _spans(facts, _unpaid(scenario.cluster))
     usd = _span_usd(facts, billed)
     split = None if usd is None else split_bill(facts, billed, usd)
-    jobs = _job_columns(facts, split)
+    energy = drawn(facts, _spans(facts, scenario.cluster.absences))
+    jobs = _job_columns(facts, split) | energy.of_jobs
     numbers = {
         **_counts(facts),
         **_times(jobs),
         **_dues(facts, jobs),
         **_money(facts, jobs, billed, usd, split),
         **_use(facts, billed, usd),
+        **energy.metrics,
     }
     rounding_usd = 0.0 if usd is None else ONE_INSTANT * math.fsum(usd) + _within_an_instant_usd(facts)
     rounding = dict.fromkeys(PARTS_OF_BILL, rounding_usd) | {"gpu_hours_idle": _paid_rounding_h(facts, billed)}
+    rounding |= energy.rounding
     for key, expected in numbers.items():
         _compare_metric(findings, metrics, key, expected, rounding.get(key, 0.0))
     _compare_bounds(findings, metrics)

@@ -30,8 +30,8 @@ from dlsched.workload.import_report import in_seconds, offered_load
 
 TABLE_ROWS = (
     "completed", "rejected", "unfinished", "wait_p95", "wait_mean", "wait_p50", "not_running_p95", "not_running_mean",
-    "jct_mean", "slowdown_mean", "late_share", "tardiness_cost", "utility_total", *COSTS, "allocation_ratio", "goodput",
-    "preemptions", "resizes",
+    "jct_mean", "slowdown_mean", "late_share", "tardiness_cost", "utility_total", *COSTS, "energy_kwh", "energy_usd",
+    "carbon_kg", "allocation_ratio", "goodput", "preemptions", "resizes",
 )  # fmt: skip
 MONEY_ROWS = ("completed", *RENTED, "tardiness_cost", "late_share", "idle_cost")
 """What comes first where the policy rents the machines, of the same jobs."""

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.counted import counted_capacity
+from dlsched.domain.energy import gpu_types_of
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.figures import rented, result
@@ -22,7 +23,18 @@ from dlsched.ui.results.timeline import to_story
 from dlsched.wording.certainty import range_note, range_words, value_words
 from dlsched.wording.clock import Clock
 from dlsched.wording.counted import GPUS, Counted, counted_of
-from dlsched.wording.formats import amount, capital, count, money, number, price, share
+from dlsched.wording.formats import (
+    amount,
+    capital,
+    count,
+    kilograms,
+    kilowatt_hours,
+    listed,
+    money,
+    number,
+    price,
+    share,
+)
 
 MAX_LATE = 200
 MOST_PRICES = 6
@@ -41,6 +53,7 @@ def cost_part(run_id: str, scenario: Scenario) -> None:
         _limits(run_id, metrics, counted, spare)
         _machines(run_id, scenario, jobs, theme)
         _terms(run_id, scenario)
+    _energy(scenario, metrics)
     _late_jobs(jobs, theme, loaders.clock(run_id))
 
 
@@ -151,6 +164,38 @@ def _terms(run_id: str, scenario: Scenario) -> None:
     source = f" Source: {'; '.join(notes)}." if notes else " Source: as set on Cluster, no date given."
     listed = dollars(f"Prices of this run: {', '.join(named)}{more}.{source}")
     st.markdown(f":gray[{rule} {listed}]")
+
+
+def _energy(scenario: Scenario, metrics: Metrics) -> None:
+    """Say what electricity the run drew, what it costs and emits, and what that rests on."""
+    setup = scenario.energy
+    if setup is None:
+        return
+    st.subheader("Energy", anchor=False)
+    if metrics.get("energy_kwh") is None:
+        lacking = setup.unknown_types(gpu_types_of(scenario.cluster))
+        why = (
+            f"the watts of {listed([safe(name, 40) for name in lacking])} are not given"
+            if lacking
+            else ("this run was made before energy was counted")
+        )
+        st.info(f"Energy is unknown: {why}. Set it on Cluster and run again.")
+        return
+    st.markdown(dollars(f"{energy_words(metrics)}."))
+    entered = "Energy: watts as entered on Cluster"
+    told = next((one.words for one in scenario.assumptions if one.kind == "energy"), entered)
+    st.markdown(f":gray[{safe(told, 400)}. PUE {number(setup.pue)}. Electricity is no part of the bill above.]")
+
+
+def energy_words(metrics: Metrics) -> str:
+    """Return "5,750 kWh, 6.1% by idle GPUs; $1,250 of electricity; 2,180 kg of CO2 equivalent"."""
+    kwh, idle = float(metrics["energy_kwh"] or 0), float(metrics.get("energy_idle_kwh") or 0)
+    parts = [kilowatt_hours(kwh) + (f", {share(idle / kwh)} of it by idle GPUs" if kwh > 0 else "")]
+    if (usd := metrics.get("energy_usd")) is not None:
+        parts.append(f"{money(usd)} of electricity")
+    if (kg := metrics.get("carbon_kg")) is not None:
+        parts.append(f"{kilograms(kg)} of CO2 equivalent")
+    return "; ".join(parts)
 
 
 def _late_jobs(jobs: pd.DataFrame, theme: Theme, clock: Clock) -> None:

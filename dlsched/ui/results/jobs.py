@@ -28,12 +28,13 @@ TABLE = {
     "submit_s": "Submitted", "wait_s": "Wait", "run_s": "Run", "jct_s": "Turnaround",
     "tardiness_s": "Late by", "slowdown": "Slowdown", "cost": "Cost",
     "tardiness_usd": "Cost of lateness", "utility": "Utility", "preemptions": "Preemptions",
-    "restarts": "Restarts",
+    "restarts": "Restarts", "energy_kwh": "Energy", "energy_usd": "Electricity", "carbon_kg": "Carbon",
 }  # fmt: skip
 KINDS: Mapping[str, Kind] = {
     "Wait": "duration", "Run": "duration", "Turnaround": "duration", "Late by": "duration", "Slowdown": "factor",
     "Cost": "usd", "Cost of lateness": "usd", "Utility": "number", "GPUs": "number",
     "Cores": "number", "GiB": "number", "Preemptions": "count", "Restarts": "count",
+    "Energy": "kwh", "Electricity": "usd", "Carbon": "kg",
 }  # fmt: skip
 ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Most expensive": "cost", "Submission": "submit_s"}
 MAX_ROWS = 1000
