@@ -15,9 +15,10 @@ from urllib.request import urlopen
 import pytest
 
 from dlsched.cli.app import command, environment
+from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
-START_LIMIT_S = 60
+START_LIMIT_S = 180
 READY = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
@@ -89,7 +90,7 @@ def page(browser: Any) -> Iterator[Any]:
     context.close()
 
 
-def settle(tab: Any, timeout_s: float = 60) -> None:
+def settle(tab: Any, timeout_s: float = PATIENCE_S) -> None:
     """Wait until the script of the page has run to its end."""
     tab.wait_for_selector(READY, timeout=timeout_s * 1000)
     tab.wait_for_timeout(300)

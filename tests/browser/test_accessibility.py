@@ -15,6 +15,7 @@ import pytest
 
 from dlsched.ui.frame.navigation import ADDRESSES
 from tests.browser.conftest import ROOT, Server, settle
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
@@ -54,7 +55,7 @@ def with_results(server: Server, browser: Any) -> Server:
     tab.wait_for_url("**/compare**", timeout=FIRST_MS)
     settle(tab)
     press(tab, ".st-key-compare-next")
-    tab.wait_for_url("**/run-details**", timeout=60_000)
+    tab.wait_for_url("**/run-details**", timeout=PATIENCE_S * 1000)
     settle(tab)
     context.close()
     return server
@@ -130,7 +131,7 @@ def test_what_if_is_asked_by_keyboard(server: Server, page: Any) -> None:
     reach(page, ".st-key-whatif-demand input")
     page.keyboard.press("ArrowRight")
     page.wait_for_function(
-        "said => (document.querySelector('h2')?.innerText ?? said) !== said", arg=before, timeout=60_000
+        "said => (document.querySelector('h2')?.innerText ?? said) !== said", arg=before, timeout=PATIENCE_S * 1000
     )
     settle(page)
     assert "set=demand%3A1.05" in page.url
@@ -138,7 +139,7 @@ def test_what_if_is_asked_by_keyboard(server: Server, page: Any) -> None:
 
 def test_a_size_is_found_and_kept_by_keyboard(server: Server, page: Any) -> None:
     page.goto(f"{server.url}/size")
-    page.locator(".st-key-size-ask").wait_for(timeout=60_000)
+    page.locator(".st-key-size-ask").wait_for(timeout=PATIENCE_S * 1000)
     settle(page)
     press(page, ".st-key-size-ask")
     page.locator(".st-key-size-keep button").first.wait_for(timeout=FIRST_MS)

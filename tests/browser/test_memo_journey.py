@@ -11,6 +11,7 @@ import pptx
 import pytest
 
 from tests.browser.conftest import Server, settle
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ANSWER_LIMIT_MS = 240_000  # the first run on a machine compiles
@@ -72,7 +73,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     settle(page)
     hand.press("size-memo")
     page.wait_for_url("**/memo**")
-    page.locator(".st-key-report-html button").first.wait_for(timeout=60_000)
+    page.locator(".st-key-report-html button").first.wait_for(timeout=PATIENCE_S * 1000)
     settle(page)
     assert page.locator(PRIMARY).all_inner_texts() == ["Download HTML"]
     advice = page.get_by_role("textbox", name="Recommendation").input_value()
@@ -107,7 +108,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     # The same memo in the dark and in another browser: what was kept is in the store, the preview is paper.
     dark = page.context.browser.new_context(viewport={"width": 1360, "height": 900}, color_scheme="dark").new_page()
     dark.goto(page.url)
-    dark.locator(".st-key-report-html button").first.wait_for(timeout=60_000)
+    dark.locator(".st-key-report-html button").first.wait_for(timeout=PATIENCE_S * 1000)
     settle(dark)
     assert dark.get_by_role("textbox", name="Recommendation").input_value() == advice
     dark.context.close()

@@ -15,6 +15,7 @@ from dlsched.domain.workload import Workload
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate
 from tests.browser.conftest import Server, settle
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 OUTLINES = """() => document.querySelector(".st-key-chart-bars .js-plotly-plot").data
@@ -51,7 +52,7 @@ def query(page: Any) -> dict[str, str]:
 def test_a_found_job_is_outlined_in_the_middle_of_the_window(app: tuple[Server, str], page: Any) -> None:
     server, run = app
     page.goto(f"{server.url}/result?run={run}&tab=Gantt")  # as an earlier version wrote it
-    page.wait_for_url("**/run-details**", timeout=60_000)
+    page.wait_for_url("**/run-details**", timeout=PATIENCE_S * 1000)
     settle(page)
     assert query(page)["part"] == "Timeline"
     assert page.get_by_role("button", name="Show nodes 0–63").is_visible()
@@ -59,7 +60,7 @@ def test_a_found_job_is_outlined_in_the_middle_of_the_window(app: tuple[Server, 
     assert page.locator(".st-key-chart-bars").count() == 0  # 80 nodes are shown as a raster
     page.locator(".st-key-g-find input").fill("job 150")
     page.keyboard.press("Enter")
-    page.locator(".st-key-chart-bars .js-plotly-plot").first.wait_for(timeout=60_000)
+    page.locator(".st-key-chart-bars .js-plotly-plot").first.wait_for(timeout=PATIENCE_S * 1000)
     settle(page)
     asked = query(page)
     submit_s, ends_s = 90_000.0, 130_000.0
@@ -83,7 +84,7 @@ def test_a_link_to_a_view_into_decisions_offers_samples_where_no_run_has_one(
     server, run = app
     for address in ("look-ahead", "admissions", "dual-prices", "prices"):
         page.goto(f"{server.url}/{address}?run={run}")
-        page.wait_for_url("**/run-details**", timeout=60_000)
+        page.wait_for_url("**/run-details**", timeout=PATIENCE_S * 1000)
         settle(page)
         for key in ("look", "admit", "price"):
             assert page.locator(f".st-key-{key}-empty button").first.is_visible()

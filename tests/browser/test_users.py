@@ -18,6 +18,7 @@ from tests.browser.conftest import Server, settle
 from tests.support.proxy import ADDRESS, HEADER, Proxy
 from tests.support.runs_for_store import small_scenario
 from tests.support.store_rows import rows_of
+from tests.support.waiting import PATIENCE_S
 from tests.support.wire import Visitor
 
 CONFIG = f"""
@@ -124,7 +125,7 @@ def test_a_reader_in_a_browser_reads_every_page_and_link_and_writes_nothing(serv
         for address in (*ADDRESSES.values(), *LINKS):
             page.goto(f"{proxy.url}/{address}")
             settle(page)
-            page.get_by_text("You may read here, not change").first.wait_for(timeout=20_000)
+            page.get_by_text("You may read here, not change").first.wait_for(timeout=PATIENCE_S * 1000)
             assert not page.get_by_test_id("stException").count(), address
         page.goto(f"{proxy.url}/cluster")
         settle(page)
@@ -158,7 +159,7 @@ def test_a_read_only_address_below_a_path_of_a_proxy(filled, tmp_path, page):
     try:
         page.goto(f"{app.url}/compare")
         settle(page)
-        page.get_by_text("this server is read-only").first.wait_for(timeout=20_000)
+        page.get_by_text("this server is read-only").first.wait_for(timeout=PATIENCE_S * 1000)
         with Store(app.store, read_only=True) as beside:
             assert len(beside.list_runs()) == 2
         page.get_by_role("link", name="Cluster", exact=True).click()

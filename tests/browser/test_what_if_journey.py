@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Server, settle
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 FIRST_MS = 240_000  # the first answer on a machine compiles
@@ -31,7 +32,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     settle(page)
     before = cards(page)
     page.locator(".st-key-whatif-nodes [data-testid=stNumberInputStepUp]").click()
-    page.get_by_text("One more node cuts late jobs").first.wait_for(timeout=30_000)
+    page.get_by_text("One more node cuts late jobs").first.wait_for(timeout=PATIENCE_S * 1000)
     settle(page)
     late = next(text for text in cards(page) if text.startswith("Share of late jobs"))
     assert late not in before
@@ -43,7 +44,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     slider = page.locator(".st-key-whatif-demand input[type=range]")
     slider.focus()
     page.keyboard.press("ArrowRight")
-    page.get_by_text(BOTH).first.wait_for(timeout=30_000)
+    page.get_by_text(BOTH).first.wait_for(timeout=PATIENCE_S * 1000)
     settle(page)
     sentence, link = said(page), page.url
     assert "set=nodes%3A9" in link
@@ -84,11 +85,11 @@ def test_what_takes_long_shows_the_first_future_and_can_be_cancelled(server: Ser
     apply.wait_for(timeout=FIRST_MS)
     assert apply.inner_text().startswith("Confirm with 20 futures, about ")
     apply.click()
-    page.get_by_text("computing 20 futures").first.wait_for(timeout=60_000)
+    page.get_by_text("computing 20 futures").first.wait_for(timeout=PATIENCE_S * 1000)
     assert "rough preview" in said(page)
     page.wait_for_timeout(1000)
     page.locator(".st-key-whatif-cancel button").first.click()
-    page.get_by_text("Cancelled. Nothing was kept.").first.wait_for(timeout=20_000)
+    page.get_by_text("Cancelled. Nothing was kept.").first.wait_for(timeout=PATIENCE_S * 1000)
     settle(page)
     assert page.locator(".st-key-whatif-apply button").first.is_visible()
     assert "rough preview" in said(page)
@@ -99,7 +100,7 @@ def test_the_cheapest_size_is_looked_for_under_the_same_conditions(server: Serve
     page.locator(SAID, has_text="With 30% more jobs").first.wait_for(timeout=FIRST_MS)
     settle(page)
     page.locator(".st-key-whatif-size button").first.click()
-    page.wait_for_url("**/capacity**", timeout=30_000)
+    page.wait_for_url("**/capacity**", timeout=PATIENCE_S * 1000)
     settle(page)
     assert "30% more jobs" in page.locator("[data-testid=stMain]").inner_text()
     assert "SJF" in page.locator("[data-testid=stMain]").inner_text()

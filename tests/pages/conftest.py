@@ -20,7 +20,7 @@ from dlsched.ui.frame import caches, identity, options, session
 from dlsched.ui.frame.navigation import ADDRESSES, FOLDER, SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 BY_FILE = {script for title, script in SCRIPTS.items() if ADDRESSES[title] == Path(script).stem}
 """Pages whose address is the name of their file."""
 

@@ -46,7 +46,7 @@ def part(app: AppTest) -> str:
 
 def old(address: str, **params: str) -> AppTest:
     """Open an address of an earlier version."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
     for name, value in params.items():
         app.query_params[name] = value
     app._page_hash = calc_hash(address)  # AppTest opens pages by their file, and an old address has none

@@ -13,6 +13,7 @@ from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import futures, futures_numbers
 from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import small_scenario
+from tests.support.waiting import PATIENCE_S
 
 ENGINE = {"restart_s": 1.0}
 PAGE = "results/compare.py"
@@ -189,7 +190,7 @@ def test_some_futures_are_said_to_be_some_and_replaced_by_all(store, open_page, 
     tasks = futures_numbers.futures_numbers([(week, Variant(policy=key)) for key in ("fifo", "sjf")]).missing
     some = {key: task for key, task in tasks.items() if task.seed in (1, 2)}
     runner.ask(StudyTask(cells_study.KIND, cells_study.spec_of(some), "some", week))
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert plain(app.header[0]).endswith("(3 of 13 futures so far).")
     before = cells(app).loc["p95 wait", "SJF"]
@@ -211,7 +212,7 @@ def test_a_future_that_fails_while_the_page_is_drawn_is_not_asked_for_again(stor
     base, other = run(store, week), run(store, week, "sjf")
 
     def when_over(numbers):
-        assert runner.wait(60)
+        assert runner.wait(PATIENCE_S)
         return is_busy(numbers)
 
     monkeypatch.setattr(cells_study, "carry_out", lambda task, progress=None: RunResult(error="by hand"))

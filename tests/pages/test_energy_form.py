@@ -1,4 +1,4 @@
-"""Energy from the form on Cluster to the numbers of a run: saved, removed, by the hour, shown under Cost and Compare."""
+"""Energy from the form on Cluster to the numbers of a run, under Cost and in Compare."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from dlsched.workload.scenario_file import write_scenario
 from dlsched.workload.studies.registry import draw
 from tests.support.known import known
 from tests.support.recorded_week import recorded_week
+from tests.support.waiting import PATIENCE_S
 
 ASKED = ("wait_p95", "wait_mean", "late_share", "cost_month")
 POLICIES = ("fifo", "sjf")
@@ -67,7 +68,7 @@ def test_values_and_ranges_are_the_same_wherever_they_are_asked(
     store.save_scenario(scenario)
     futures_menu.choose(scenario, asked)
     run.plan_of(scenario, [find(policy) for policy in POLICIES], {}).start()
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     ids = {row.policy: row.run_id for row in store.list_runs().sort_values("seed", ascending=False).itertuples()}
 
     for policy in POLICIES:  # Run details: the table of all numbers, and the cards

@@ -158,7 +158,7 @@ def test_link_names_what_is_shown(monkeypatch):
 
 def opened_at(address: str, **asked: str | list[str]) -> AppTest:
     """Open an old address: AppTest opens pages by their file, and an old address has none."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
     for name, value in asked.items():
         app.query_params[name] = value
     app._page_hash = calc_hash(address)

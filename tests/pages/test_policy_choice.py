@@ -95,7 +95,7 @@ def lacking(store):
 
     def show(scenario):
         store.save_scenario(scenario)
-        app = AppTest.from_function(of_dialog, default_timeout=60)
+        app = AppTest.from_function(of_dialog, default_timeout=180)
         app.session_state["scenario_hash"] = scenario.content_hash
         return app.run()
 

@@ -16,6 +16,7 @@ from tests.support.assumptions import words_of
 from tests.support.page_text import kept
 from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import record, small_scenario
+from tests.support.waiting import PATIENCE_S
 
 ENGINE = SimulationRules(horizon_s=1e9)
 """A horizon is beyond the compiled loops, which would take long to compile here."""
@@ -166,7 +167,7 @@ def test_the_recorded_month_is_kept_in_full_and_of_the_other_futures_numbers(ope
     app = open_page("simulate/run.py", scenario=tag)
     app = untick(app, "gittins", "edf", "srtf").button(key="run-now").click().run()
     assert not app.exception
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     assert sorted(store.list_runs()["seed"]) == [0, 0]
     fifo = [status for status in run_state.everything() if status.name == "FIFO"]
     assert queue.how_far(fifo) == ("as recorded, then 3 of 3 futures", 1.0)
@@ -187,7 +188,7 @@ def test_drawn_jobs_are_kept_in_full_for_the_first_draws(store, runner):
     assert [task.seed for task in plan.tasks] == [0, 1, 2, 3, 4]
     assert run.expected(plan).asked == 8
     plan.start()
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     assert len(store.list_runs()) == 5
     assert futures_numbers.futures_numbers([(given, Variant(policy="fifo"))]).places == tuple(range(8))
     assert queue.how_far(run_state.everything()) == ("5 of 5 futures with their jobs, then 3 of 3 others", 1.0)
@@ -200,7 +201,7 @@ def test_cancelling_keeps_the_futures_that_are_done(store, runner):
     numbers = run.plan_of(week, [find("fifo")], {}).numbers
     some = dict(list(numbers.missing.items())[:2])
     runner.ask(StudyTask(cells.KIND, cells.spec_of(some), "FIFO", week))
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     runner.cancel()
     now = run.plan_of(week, [find("fifo")], {}).numbers
     assert now.known.keys() == some.keys()
@@ -213,7 +214,7 @@ def test_whoever_leaves_is_not_pulled_away(page, store, runner):
     page.session_state["batch"] = runner.submit([RunTask(scenario, key, name=key) for key in keys])
     page.session_state["batch-followed"] = True
     page.switch_page("pages/scenario/cluster.py").run()
-    assert runner.wait(30)
+    assert runner.wait(PATIENCE_S)
     app = page.switch_page("pages/simulate/run.py").run()
     assert app.title[0].value == "Run"
     assert app.button(key="bar-ready").label == "5 results ready"
@@ -222,7 +223,7 @@ def test_whoever_leaves_is_not_pulled_away(page, store, runner):
 def test_a_failure_is_told_and_stops_no_other(page, store, runner):
     scenario = small_scenario(options=ENGINE)
     runner.submit([RunTask(scenario, "priority", name="Priority"), RunTask(scenario, "fifo", name="FIFO")])
-    assert runner.wait(30)
+    assert runner.wait(PATIENCE_S)
     app = page.run()
     assert "Priority stopped" in app.error[0].value
     assert any("✓ done: FIFO" in part.value for part in app.markdown)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import PATIENCE_S
+
 
 def chromium() -> str | None:
     """Return the path of the system's Chromium."""
@@ -24,9 +26,18 @@ def browser() -> Iterator[Any]:
         if required:
             pytest.fail(message)
         pytest.skip(message)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     with sync_playwright() as play:
         chrome = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        new_context = chrome.new_context
+
+        def patient(**options: Any) -> Any:
+            context = new_context(**options)
+            context.set_default_timeout(PATIENCE_S * 1000)
+            return context
+
+        chrome.new_context = patient  # type: ignore[method-assign]
+        expect.set_options(timeout=PATIENCE_S * 1000)
         yield chrome
         chrome.close()

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from typing import Any
 import distributed
 
 from dlsched.runner.dask_worker import identity
+from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 _QUIET = {"DASK_LOGGING__DISTRIBUTED": "error", "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False"}
-_UNTIL_UP_S = 30.0
+_UNTIL_UP_S = 180.0
 
 
 def snapshot(folder: Path) -> Path:
@@ -120,14 +121,6 @@ class Cluster:
             except (OSError, ValueError):
                 time.sleep(0.05)
         raise RuntimeError(f"no scheduler: {(self.folder / 'log.txt').read_text()}")
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
-    """Wait until a condition holds; fail when it does not in time."""
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.02)
 
 
 def without_cpu(answer: Any) -> Any:

@@ -19,7 +19,16 @@ def metrics(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, floa
 
 
 def test_energy_by_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    energy = ("--energy", "pue=1", "--energy", "GPU=100:500", "--energy", "usd_per_kwh=0.2", "--energy", "g_per_kwh=300")
+    energy = (
+        "--energy",
+        "pue=1",
+        "--energy",
+        "GPU=100:500",
+        "--energy",
+        "usd_per_kwh=0.2",
+        "--energy",
+        "g_per_kwh=300",
+    )
     found = metrics(capsys, *energy)
     busy = 0.5 * found["gpu_hours_held"]
     idle = 0.1 * (found["gpu_hours_up"] - found["gpu_hours_held"])

@@ -1,4 +1,4 @@
-"""Energy by hand: busy and idle GPUs, price and carbon by the hour, jobs and idle adding up, the audit counting anew."""
+"""Energy by hand: busy and idle GPUs, price and carbon by the hour; the audit counts anew."""
 
 from __future__ import annotations
 

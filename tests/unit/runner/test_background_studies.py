@@ -1,6 +1,5 @@
 """Questions to a named computation in the background: progress, cancelling, one answer for the same question."""
 
-import time
 from concurrent.futures import Future
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from dlsched.studies import registry
 from dlsched.studies.study import Study
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
+from tests.support.waiting import PATIENCE_S, until
 
 SMALL = {
     "stream": {"nodes": 10},
@@ -43,17 +43,10 @@ def runner(store):
     made.close()
 
 
-def until(condition, timeout_s=30.0):
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.02)
-
-
 def test_an_answer_is_kept_and_given_again_at_once_also_after_a_restart(runner, store):
     asked, twice = runner.ask(StudyTask("steady", SMALL)), runner.ask(StudyTask("steady", SMALL))
     assert asked == twice
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     (status,) = runner.questions()
     assert (status.state, status.name, status.run_id) == (TaskState.STORED, "Load test", None)
     record = store.get_experiment(known(status.experiment_id))
@@ -149,7 +142,7 @@ def doubling(monkeypatch):
 def test_equal_questions_in_other_words_are_one(doubling, store):
     runner = here(store)
     ids = [runner.ask(StudyTask("toy", {"x": 1})), runner.ask(StudyTask("toy", {"x": 1.0}))]
-    assert runner.wait(10)
+    assert runner.wait(PATIENCE_S)
     runner.ask(StudyTask("toy", {"x": "1"}))
     assert doubling == [ToySpec(x=1)]
     assert store.get_experiment(known(runner.status(ids)[0].experiment_id)).answer == {"y": 2.0}
@@ -159,7 +152,7 @@ def test_equal_questions_in_other_words_are_one(doubling, store):
 def test_without_a_store_the_answer_stays_in_memory(doubling):
     runner = here(None)
     asked = runner.ask(StudyTask("toy", {"x": 4}))
-    assert runner.wait(10)
+    assert runner.wait(PATIENCE_S)
     assert known(runner.answer(asked)).answer == {"y": 8.0}
     assert runner.record(asked) is None
     runner.close()
@@ -168,7 +161,7 @@ def test_without_a_store_the_answer_stays_in_memory(doubling):
 def test_the_list_of_runs_does_not_show_questions_and_cancelling_all_runs_spares_them(doubling, store):
     runner = here(store)
     asked = runner.ask(StudyTask("toy", {"x": 4}))
-    assert runner.wait(10)
+    assert runner.wait(PATIENCE_S)
     assert runner.status() == []
     assert [status.id for status in runner.questions()] == [asked]
     runner.forget()
@@ -204,7 +197,7 @@ def test_an_error_in_a_computation_is_told(monkeypatch, store, caplog):
         monkeypatch.setattr(registry, "STUDIES", (toy(answer),))
         runner = here(store)
         asked = runner.ask(StudyTask("toy", {"x": 1}))
-        assert runner.wait(10)
+        assert runner.wait(PATIENCE_S)
         assert runner.status([asked])[0].state is state
         runner.close()
     assert "nothing to divide" in caplog.text

@@ -22,6 +22,7 @@ from dlsched.studies.what_if.answer import WhatIf
 from tests.support.known import known
 from tests.support.recorded_week import recorded_week
 from tests.support.thread_runner import runner_in_a_thread
+from tests.support.waiting import PATIENCE_S
 
 SCENARIO = recorded_week()
 
@@ -81,7 +82,7 @@ def test_the_answer_is_that_of_one_worker_and_no_run_is_made_twice(
     monkeypatch.setattr(what_if_run, "carry_out", lambda *_: pytest.fail("a batch has made this run"))
     with runner_in_a_thread(store) as runner:
         (asked,) = runner.submit([task(question())])
-        assert runner.wait(60)
+        assert runner.wait(PATIENCE_S)
         (status,) = runner.status([asked])
         assert status.state is TaskState.STORED
         record = store.get_experiment(known(status.experiment_id))
@@ -108,7 +109,7 @@ def test_it_waits_for_its_batches_and_is_stopped_with_them(store: Store) -> None
     for future in idle.begun:
         future.cancel()
         future.set_running_or_notify_cancel()
-    assert runner.wait(10)
+    assert runner.wait(PATIENCE_S)
     runner.close()
 
 
@@ -137,6 +138,6 @@ def test_a_batch_that_fails_leaves_its_runs_to_the_question(store: Store, monkey
     monkeypatch.setattr(cells, "check", failing)
     with runner_in_a_thread(store) as runner:
         (asked,) = runner.submit([task(question(2))])
-        assert runner.wait(60)
+        assert runner.wait(PATIENCE_S)
         assert runner.status([asked])[0].state is TaskState.STORED
         assert {status.state for status in runner.questions(cells.KIND)} == {TaskState.FAILED}

@@ -20,6 +20,7 @@ from dlsched.studies.what_if import run as what_if_run
 from dlsched.studies.what_if import unchanged
 from tests.support.recorded_week import recorded_week
 from tests.support.thread_runner import runner_in_a_thread
+from tests.support.waiting import PATIENCE_S
 
 FUTURES = Futures.first(10, {"days": 1})
 
@@ -39,7 +40,7 @@ def runner(store: Store) -> Iterator[Runner]:
 
 def stored(runner: Runner, task: RunTask | StudyTask) -> None:
     ids = runner.submit([task])
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     assert [status.state for status in runner.status(ids)] == [TaskState.STORED]
 
 
@@ -83,6 +84,6 @@ def test_a_second_question_computes_only_what_is_new(
 def test_a_question_without_its_scenario_fails_with_a_word(runner: Runner) -> None:
     spec = unchanged(recorded_week(), "fifo", futures=FUTURES)
     (task,) = runner.submit([StudyTask("what-if", spec)])
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     assert runner.status([task])[0].state is TaskState.FAILED
     assert "asked without its scenario" in runner.status([task])[0].message

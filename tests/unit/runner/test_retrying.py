@@ -18,6 +18,7 @@ from dlsched.domain.errors import InputError
 from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.runner.retrying import RetryingExecutor, WorkerDied
 from dlsched.studies.run_all import run_all
+from tests.support.waiting import PATIENCE_S, until
 
 
 class Stage:
@@ -52,13 +53,6 @@ class Stage:
         until(lambda: [name for name, _ in self.sent] == names)
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.005)
-
-
 def settled() -> None:
     """Give a thread that should do nothing the time to do it."""
     time.sleep(0.05)
@@ -70,14 +64,14 @@ def test_a_few_are_sent_at_a_time_and_answers_keep_their_futures() -> None:
     futures = [lasting.submit(str, number) for number in range(4)]
     stage.until_sent(["0", "1"])
     stage.sent[1][1].set_result("one")
-    assert futures[1].result(5) == "one"
+    assert futures[1].result(PATIENCE_S) == "one"
     stage.until_sent(["0", "1", "2"])
     for _, future in (stage.sent[0], stage.sent[2]):
         future.set_result("done")
     stage.until_sent(["0", "1", "2", "3"])
     stage.sent[3][1].set_exception(InputError("the thing", "is wrong"))
     with pytest.raises(InputError, match="the thing: is wrong"):
-        futures[3].result(5)
+        futures[3].result(PATIENCE_S)
     lasting.shutdown()
     assert (stage.closed, stage.renewed) == (1, 0)
     with pytest.raises(RuntimeError, match="shut down"):
@@ -102,13 +96,13 @@ def test_after_a_death_suspects_run_one_at_a_time_and_the_guilty_one_fails_alone
         else:
             future.set_result("innocent")
         until(partial(stage.has_sent, len(stage.sent) + 1))
-    assert innocent.result(5) == "innocent"
+    assert innocent.result(PATIENCE_S) == "innocent"
     with pytest.raises(WorkerDied, match="it died again"):
-        guilty.result(5)
+        guilty.result(PATIENCE_S)
     assert stage.renewed == 2
     assert stage.sent[-1][0] == "later"
     stage.sent[-1][1].set_result("at last")
-    assert later.result(5) == "at last"
+    assert later.result(PATIENCE_S) == "at last"
     lasting.shutdown()
 
 
@@ -122,7 +116,7 @@ def test_what_waits_and_what_runs_can_be_cancelled() -> None:
     assert stage.sent[0][1].cancelled()
     stage.until_sent(["a", "c"])
     stage.sent[1][1].set_result("answer")
-    assert last.result(5) == "answer"
+    assert last.result(PATIENCE_S) == "answer"
     until(lambda: wait([running, waiting], 0).not_done == set())
     lasting.shutdown()
 
@@ -137,7 +131,7 @@ def test_what_a_place_cannot_stop_is_dropped() -> None:
     assert not stage.sent[0][1].cancelled()
     stage.sent[0][1].set_result("too late")
     with pytest.raises(CancelledError):
-        future.result(5)
+        future.result(PATIENCE_S)
     lasting.shutdown()
 
 
@@ -154,7 +148,7 @@ def test_shutting_down_finishes_what_is_there_or_cancels_what_waits() -> None:
         if not cancel:
             stage.until_sent(["0", "1"])
             stage.sent[1][1].set_result("second")
-        ending.join(5)
+        ending.join(PATIENCE_S)
         assert not ending.is_alive()
         assert [future.cancelled() for future in futures] == [False, cancel]
         assert stage.closed == 1

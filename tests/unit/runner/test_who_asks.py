@@ -1,7 +1,7 @@
 """Users of one runner: results carry their names, they take turns, and none stops what another asked for."""
 
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -16,6 +16,7 @@ from dlsched.runner.queue import RunItem, in_turn
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
 from tests.support.runs_for_store import small_scenario
+from tests.support.waiting import PATIENCE_S, until
 
 
 class Session:
@@ -55,7 +56,7 @@ def test_runs_carry_the_name_of_who_asked_though_others_are_there_when_they_end(
         session.now = Actor(name)
         runner.submit([task(policy)])
     session.now = Actor("rita", may_write=False)
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     made = {row["policy"]: row["made_by"] for row in store.list_runs().to_dict("records")}
     assert made == {"fifo": "ann", "sjf": "ben"}
 
@@ -108,13 +109,6 @@ def gated(session, gate):
     made.close()
 
 
-def until(condition):
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.002)
-
-
 def ask(runner, session, owner, count):
     session.now = Actor(browser=owner)
     scenario = small_scenario()
@@ -124,9 +118,9 @@ def ask(runner, session, owner, count):
 
 def let_all_through(runner, gate, count):
     for done in range(count):
-        until(lambda done=done: len(gate.names) == done + 1)
+        until(partial(lambda wanted: len(gate.names) == wanted, done + 1))
         gate.let_through()
-    assert runner.wait(10)
+    assert runner.wait(PATIENCE_S)
 
 
 def test_many_tasks_of_one_user_do_not_delay_the_first_of_another(gated, gate, session):

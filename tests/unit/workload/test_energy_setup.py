@@ -34,9 +34,9 @@ def test_board_power_by_the_ways_a_type_is_written():
 
 def test_the_hours_of_a_day_and_of_a_week_begin_at_midnight_and_on_monday():
     day = read(hours(24), TUESDAY)
-    assert day.usd_per_kwh[:3] == (0.0, 0.01, 0.02)
+    assert list(day.usd_per_kwh[:3]) == [0.0, 0.01, 0.02]
     assert (day.step_s, day.first_s) == (3600, -8.5 * 3600)
-    assert day.g_per_kwh == (300,)  # what the file does not have stays
+    assert list(day.g_per_kwh) == [300]  # what the file does not have stays
     assert read(hours(168), TUESDAY).first_s == -(24 + 8.5) * 3600
     assert read(hours(24)).first_s == 0
 
@@ -46,8 +46,8 @@ def test_dates_and_prices_per_mwh():
         f"2026-10-27T{hour:02}:30:00+00:00;DE;{300 + hour};{hour}\n" for hour in range(3)
     )
     found = read(text, TUESDAY)
-    assert found.g_per_kwh == (300, 301, 302)
-    assert found.usd_per_kwh == (0.0, 0.001, 0.002)
+    assert list(found.g_per_kwh) == [300, 301, 302]
+    assert list(found.usd_per_kwh) == [0.0, 0.001, 0.002]
     assert (found.step_s, found.first_s) == (3600, -8 * 3600)
 
 

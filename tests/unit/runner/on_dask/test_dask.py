@@ -27,8 +27,9 @@ from dlsched.sim.simulate import Cancelled
 from dlsched.studies.run_all import run_all
 from dlsched.studies.sweep import SweepSpec, Swept, read_spec, run_sweep
 from dlsched.workload.scenario_file import write_scenario
-from tests.support.dask_cluster import Cluster, until, without_cpu, without_dlsched
+from tests.support.dask_cluster import Cluster, without_cpu, without_dlsched
 from tests.support.runs_for_store import long_scenario, small_scenario
+from tests.support.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.slow
 
@@ -108,10 +109,10 @@ def test_errors_come_through_as_they_are(pool: WorkerPool) -> None:
         run_all(["input"], _raises, pool.executor)
     assert (found.value.what, found.value.why, found.value.do) == ("row 3", "is wrong", "Correct it")
     with pytest.raises(KeyError, match="oops") as other:
-        pool.executor.submit(_raises, "other").result(10)
+        pool.executor.submit(_raises, "other").result(PATIENCE_S)
     assert "_raises" in other.value.__notes__[0], "where it happened is told"
     with pytest.raises(RuntimeError, match="Unreadable: ab"):
-        pool.executor.submit(_raises, "unreadable").result(10)
+        pool.executor.submit(_raises, "unreadable").result(PATIENCE_S)
 
 
 # ---- cancelling ----------------------------------------------------------------------------------------
@@ -130,7 +131,7 @@ def test_what_progress_raises_stops_the_rest(pool: WorkerPool, tmp_path: Path) -
 
     with pytest.raises(Cancelled):
         run_all([(number, str(tmp_path)) for number in range(40)], _slow_mark, pool.executor, told)
-    assert pool.executor.submit(abs, -1).result(10) == 1, "the workers are free again"
+    assert pool.executor.submit(abs, -1).result(PATIENCE_S) == 1, "the workers are free again"
     assert 3 <= len(list(tmp_path.iterdir())) <= 8
 
 
@@ -190,7 +191,7 @@ def test_a_task_that_kills_every_worker_ends_in_one_message(tmp_path: Path, code
         with open_pool(DaskAccess(frail.address)).executor as executor:
             with pytest.raises(WorkerDied, match=r"^1 Dask worker died while computing this, as many as at the first "):
                 run_all([1], _always_dies, executor)
-            assert executor.submit(abs, -1).result(10) == 1, "the last worker is left"
+            assert executor.submit(abs, -1).result(PATIENCE_S) == 1, "the last worker is left"
 
 
 def test_without_workers_or_scheduler_it_does_not_wait_for_ever(
@@ -201,9 +202,9 @@ def test_without_workers_or_scheduler_it_does_not_wait_for_ever(
     apart.wait_for(1)
     with open_pool(DaskAccess(apart.address, 0)).executor as executor:
         with pytest.raises(PoolLost, match=r"has had no worker for 500 ms. Start workers with: dask worker tcp://"):
-            executor.submit(_always_dies, 1).result(20)
+            executor.submit(_always_dies, 1).result(PATIENCE_S)
         with pytest.raises(PoolLost, match="has had no worker"):
-            executor.submit(abs, -1).result(5)
+            executor.submit(abs, -1).result(PATIENCE_S)
     apart.add_worker()
     apart.wait_for(1)
     with open_pool(DaskAccess(apart.address)).executor as executor:
@@ -212,7 +213,7 @@ def test_without_workers_or_scheduler_it_does_not_wait_for_ever(
         apart.scheduler.kill()
         for _ in range(2):  # what was sent before, and what comes later
             with pytest.raises(PoolLost, match=f"Dask scheduler {apart.address}: "):
-                future.result(20)
+                future.result(PATIENCE_S)
             future = executor.submit(abs, -1)
 
 
@@ -274,7 +275,7 @@ def test_a_worker_that_differs_and_comes_later_is_refused_by_itself(
     with pytest.raises(
         InputError, match=r"Dask worker tcp://127\.0\.0\.1:\d+: has numpy [\d.]+, but this machine has 1"
     ):
-        pool.executor.submit(abs, -1).result(10)
+        pool.executor.submit(abs, -1).result(PATIENCE_S)
 
 
 # ---- the command line ----------------------------------------------------------------------

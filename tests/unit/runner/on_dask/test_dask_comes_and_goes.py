@@ -25,10 +25,11 @@ from dlsched.runner.retrying import PoolLost
 from dlsched.studies.run_all import run_all
 from dlsched.studies.sweep import read_spec, run_sweep
 from dlsched.workload.scenario_file import write_scenario
-from tests.support.dask_cluster import Cluster, until, without_dlsched
+from tests.support.dask_cluster import Cluster, without_dlsched
 from tests.support.known import known
 from tests.support.recorded_jobs import recorded_scenario
 from tests.support.runs_for_store import small_scenario
+from tests.support.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.slow
 
@@ -192,14 +193,14 @@ def test_waiting_ends_in_one_message_and_can_be_cancelled(apart: Cluster, monkey
         open_pool(DaskAccess(apart.address, wait_s=1.0)).executor as executor,
         pytest.raises(PoolLost, match=r"has had no worker for 1 s\. Start workers with: dask worker tcp://"),
     ):
-        executor.submit(abs, -1).result(20)
+        executor.submit(abs, -1).result(PATIENCE_S)
     with open_pool(DaskAccess(apart.address, wait_s=60)).executor as executor:
         future = executor.submit(abs, -1)
         time.sleep(0.5)
         assert future.cancel()
     apart.add_worker()
     with open_pool(DaskAccess(apart.address, wait_s=60)).executor as executor:
-        assert executor.submit(abs, -1).result(30) == 1
+        assert executor.submit(abs, -1).result(PATIENCE_S) == 1
 
 
 def test_a_late_worker_without_dlsched_is_one_message(apart: Cluster, tmp_path: Path) -> None:
@@ -207,7 +208,7 @@ def test_a_late_worker_without_dlsched_is_one_message(apart: Cluster, tmp_path: 
         future = executor.submit(abs, -1)
         apart.add_worker(code=without_dlsched(tmp_path))
         with pytest.raises(InputError, match=r"A Dask worker: cannot load dlsched .*Install the same version there"):
-            future.result(30)
+            future.result(PATIENCE_S)
 
 
 def test_the_app_shows_that_it_waits_and_goes_on_when_workers_come(apart: Cluster) -> None:
@@ -220,7 +221,7 @@ def test_the_app_shows_that_it_waits_and_goes_on_when_workers_come(apart: Cluste
     assert (waiting.state, waiting.eta_s, queued.text) == (TaskState.RUNNING, None, "Waiting")
     runner.cancel([first])
     apart.add_worker()
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     assert [one.state for one in runner.status([first, second, third])] == [
         TaskState.CANCELLED, TaskState.DONE, TaskState.DONE,
     ]  # fmt: skip

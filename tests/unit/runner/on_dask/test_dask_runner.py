@@ -16,9 +16,10 @@ from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.store import Store
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import simulate
-from tests.support.dask_cluster import Cluster, until, without_cpu
+from tests.support.dask_cluster import Cluster, without_cpu
 from tests.support.known import known
 from tests.support.runs_for_store import long_scenario, small_scenario
+from tests.support.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +47,7 @@ def test_the_runner_computes_runs_and_questions_there(runner: Runner) -> None:
     runner.prepare()
     run, bad = runner.submit([RunTask(SCENARIO, "sjf", seed=3), RunTask(SCENARIO, "no-such-policy")])
     question = runner.ask(StudyTask("steady", SMALL))
-    assert runner.wait(60)
+    assert runner.wait(PATIENCE_S)
     done, failed, answered = runner.status([run, bad, question])
     assert (done.state, failed.state, answered.state) == (TaskState.STORED, TaskState.FAILED, TaskState.STORED)
     store = known(runner._store)
@@ -69,7 +70,7 @@ def test_the_runner_shows_progress_and_stops_what_runs_there(runner: Runner, poo
     assert runner.wait(5)
     assert [status.state for status in runner.status(both)] == [TaskState.CANCELLED] * 2
     run_all(list(range(4)), _worker_pid, pool.executor)  # both workers are free again
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 30, "far less than the computation takes"
     assert known(runner._store).list_experiments() == []
 
 
@@ -83,12 +84,12 @@ def test_the_runner_opens_a_new_cluster_when_the_old_one_is_gone(
     lost = runner.submit([RunTask(long_scenario(), "fifo-skip")])[0]
     until(lambda: runner.status([lost])[0].share > 0)
     apart.scheduler.kill()
-    assert runner.wait(20)
+    assert runner.wait(PATIENCE_S)
     (status,) = runner.status([lost])
     assert status.state is TaskState.FAILED
     assert f"Dask scheduler {apart.address}" in status.message
     again = runner.submit([RunTask(SCENARIO, "fifo")])[0]
-    assert runner.wait(20)
+    assert runner.wait(PATIENCE_S)
     assert runner.status([again])[0].state is TaskState.DONE
     runner.close()
 
