@@ -22,7 +22,7 @@ G_PER_KG, W_PER_KW = 1000.0, 1000.0
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """Of each job and of idle GPUs: kWh, $ and kg CO2e; $ or kg are None where no price or no carbon is given."""
+    """Of each job and of idle GPUs: kWh, $ and kg CO2e; $ or kg are None if no price or no carbon is given."""
 
     job_kwh: Floats
     idle_kwh: float

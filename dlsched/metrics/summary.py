@@ -166,7 +166,7 @@ def _by_kind(facts: RunFacts, bill: Bill | None) -> Metrics:
 
 
 def energy(facts: RunFacts) -> Metrics:
-    """Return the energy of jobs and idle GPUs together, what it costs and emits; None where the scenario has none."""
+    """Return the energy of jobs and idle GPUs together, what it costs and emits; None if the scenario counts none."""
     drawn = energy_of(facts)
     if drawn is None:
         return dict.fromkeys(("energy_kwh", "energy_idle_kwh", "energy_usd", "carbon_kg"))

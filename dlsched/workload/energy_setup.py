@@ -74,7 +74,7 @@ def with_hours(setup: EnergySetup, source: Path | bytes, name: str, zero: dateti
     Parameters
     ----------
     zero
-        Date of the trace's second 0 on its own clock; None where it has no dates: its second 0 is hour 0 then.
+        Date of the trace's second 0 on its own clock; None if it has no dates: its second 0 is hour 0 then.
 
     Raises
     ------

@@ -14,12 +14,14 @@ import pytest
 
 import dlsched
 from dlsched.cli.arguments import build_parser
+from dlsched.domain.energy import EnergySetup, gpu_types_of
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.tables import JOB_TEXTS
 from dlsched.plugins.loading import GROUPS, is_reference
 from dlsched.policies.registry import POLICIES, find
 from dlsched.studies.reproductions.registry import REPRODUCTIONS
 from dlsched.workload.catalogue import SAMPLE_PREFIX, file_of
+from dlsched.workload.energy_setup import known_power
 from tools import docs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,7 +115,9 @@ def test_a_page_without_its_marks_is_named():
 
 @pytest.mark.parametrize("name", docs.TABLES)
 def test_every_column_of_a_run_is_described(name: str):
-    run = dlsched.simulate(dlsched.load(ROOT / "data" / "demo.toml"), "fifo")
+    demo = dlsched.load(ROOT / "data" / "demo.toml")
+    power = known_power(gpu_types_of(demo.cluster))
+    run = dlsched.simulate(demo.replace(energy=EnergySetup(power=power, usd_per_kwh=(0.1,), g_per_kwh=(300,))), "fifo")
     described = list(docs.TABLES[name][1])
     shown = list(getattr(run, name).columns)
     assert [column for column in described if column in shown or column not in JOB_TEXTS] == shown
