@@ -47,7 +47,7 @@ def check_metrics(
     billed = _spans(facts, _unpaid(scenario.cluster))
     usd = _span_usd(facts, billed)
     split = None if usd is None else split_bill(facts, billed, usd)
-    energy = drawn(facts, _spans(facts, scenario.cluster.absences))
+    energy = drawn(facts, _up(facts))
     jobs = _job_columns(facts, split) | energy.of_jobs
     numbers = {
         **_counts(facts),
@@ -230,10 +230,15 @@ def _used_of_reserved(facts: Facts) -> Number:
 
 
 def _allocation_ratio(facts: Facts, held_s: float) -> Number:
+    up_s = _unit_s(facts, _up(facts))
+    return held_s / up_s if up_s > 0 else None
+
+
+def _up(facts: Facts) -> Spans:
+    """Return when nodes are up: not away, and booted where they are rented."""
     there = _spans(facts, facts.scenario.cluster.absences)
     boot_s = np.array([facts.rented[node].boot_s if node in facts.rented else 0.0 for node in there.node.tolist()])
-    up_s = _unit_s(facts, there._replace(start_s=np.minimum(there.start_s + boot_s, there.end_s)))
-    return held_s / up_s if up_s > 0 else None
+    return there._replace(start_s=np.minimum(there.start_s + boot_s, there.end_s))
 
 
 def _unit_s(facts: Facts, spans: Spans) -> float:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched import simulate as run_of
-from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Pool, Terms, VmType
 from dlsched.domain.energy import EnergySetup, GpuPower
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.energy import energy_of
@@ -85,6 +85,16 @@ def test_types_have_their_own_power_and_cpu_nodes_none():
     unknown = EnergySetup(power=power[:1])
     assert unknown.unknown_types({"A", "B"}) == ["B"]
     assert set(numbers(given.replace(energy=unknown)).values()) == {None}
+
+
+def test_a_rented_node_draws_from_its_boot_to_the_end_of_its_lease():
+    # The owned GPU is held for 1 h. b comes at 0:00, the rented one is up from 0:10, held for half an hour, then idle.
+    terms = Terms(kind="on-demand", boot_s=600, idle_timeout_s=1200)
+    vm = VmType(name="vm", gpus=1, usd_per_h=1.0)
+    pools = (Pool(vm=vm, count=1), Pool(vm=vm, count=1, terms=terms))
+    given = scenario(jobs((0, H, 1), (0, 0.5 * H, 1)), Cluster(pools=pools))
+    found = numbers(given.replace(energy=EnergySetup(power=ONE_TYPE, pue=1)))
+    assert found["energy_kwh"] == pytest.approx(0.5 * 1.5 + 0.1 * 1200 / H)
 
 
 @given(
