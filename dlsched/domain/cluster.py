@@ -296,6 +296,11 @@ class Cluster(FrozenModel):
         """Whether some nodes are had on other terms than owned."""
         return any(pool.terms is not None for pool in self.pools)
 
+    @property
+    def has_evictions(self) -> bool:
+        """Whether spot nodes are taken back at random times."""
+        return any(p.terms is not None and p.terms.evictions_per_h > 0 for p in self.pools if p.count)
+
     def nodes_of(self, pool: int) -> range:
         """Return the numbers of a pool's nodes."""
         first = sum(one.count for one in self.pools[:pool])

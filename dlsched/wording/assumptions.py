@@ -64,8 +64,9 @@ def assumptions(scenario: Scenario, *, stops_jobs: bool = False, today: date | N
 
 def is_random(scenario: Scenario) -> bool:
     """Whether another run seed gives another result."""
-    options = scenario.options
-    return scenario.generator is not None or any((options.estimate_error, options.bug_share, options.cancel_share))
+    options, evictions = scenario.options, scenario.cluster.has_evictions
+    drawn = (options.estimate_error, options.bug_share, options.cancel_share)
+    return scenario.generator is not None or evictions or any(drawn)
 
 
 def exact_premise() -> Premise:

@@ -7,7 +7,6 @@ from concurrent.futures import Executor
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.statements import Change, least_declared
 from dlsched.policies import registry
-from dlsched.sim.prepare import refuse_rented_nodes
 from dlsched.store.record import CellStore
 from dlsched.studies.design import Variant, check_variant
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
@@ -64,7 +63,6 @@ def run_size(
 def check(spec: SizeSpec, scenario: Scenario) -> Sizes:
     """Return the sizes asked about; InputError when the question cannot be answered, before anything is computed."""
     require_scenario("size", spec.scenario, scenario)
-    refuse_rented_nodes(scenario, "a size is of nodes that are always there")
     sizes = sizes_under(spec.condition, scenario, spec.types)
     check_variant(scenario, Variant(policy=spec.policy, params=spec.params, changes=spec.condition), spec.futures)
     return sizes

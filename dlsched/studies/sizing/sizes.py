@@ -10,6 +10,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import HOURS_PER_MONTH
+from dlsched.sim.prepare import refuse_rented_nodes
 from dlsched.studies.design.factor import Value
 from dlsched.studies.design.factors import NODES_OF, changed, factor_of, pool_of
 from dlsched.studies.sizing.answer import CostBy, Counts, VmRange
@@ -68,8 +69,9 @@ def sizes_of(scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
     Raises
     ------
     InputError
-        A key that names no node count of the scenario, or a pool that cannot be varied.
+        A key that names no node count of the scenario, a pool that cannot be varied, or nodes that are rented.
     """
+    refuse_rented_nodes(scenario, "a size is of nodes that are always there")
     ranges = ranges or default_types(scenario)
     types = tuple(_range(scenario, one) for one in ranges)
     cluster = scenario.cluster

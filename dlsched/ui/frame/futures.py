@@ -115,4 +115,5 @@ def _drawn_words(scenario: Scenario) -> str:
         "which {} of the jobs are cancelled": options.cancel_share,
     }
     parts = [words_of.format(share(part)) for words_of, part in drawn.items() if part]
+    parts += ["when spot nodes are taken back"] if scenario.cluster.has_evictions else []
     return listed(parts) if parts else ""

@@ -92,7 +92,7 @@ def _limits(run_id: str, metrics: Metrics, counted: Counted, spare: str) -> None
     lines = [gain_words(metrics)]
     if metrics.get("gpu_hours_idle") is not None:
         lines.append(counted.say(idle_words(metrics, spare)))
-    lines.append(futures_words(run_id))
+    lines += [kinds_words(metrics), futures_words(run_id)]
     text = ". ".join(capital(line) for line in lines if line)
     st.markdown(dollars(f"{text}."))
 
@@ -109,6 +109,16 @@ def idle_words(metrics: Metrics, spare_label: str = SPARE) -> str:
     return f"{number(hours)} GPU-hours were paid for but not allocated{part}" + (
         f": {' and '.join(costs)}" if costs else ""
     )
+
+
+KINDS = {"owned_cost": "owned", "reserved_cost": "reserved", "on_demand_cost": "on demand", "spot_cost": "spot"}
+
+
+def kinds_words(metrics: Metrics) -> str:
+    """Return "nodes by terms: owned $120, spot $30"; "" where all nodes are owned or policies rent machines."""
+    costs = {words: metrics[key] for key, words in KINDS.items() if metrics.get(key) is not None}
+    told = ", ".join(f"{words} {money(usd)}" for words, usd in costs.items() if usd is not None)
+    return f"nodes by terms: {told}" if told else ""
 
 
 def futures_words(run_id: str) -> str:

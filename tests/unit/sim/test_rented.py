@@ -16,8 +16,10 @@ from dlsched.sim.engine import run_engine
 from dlsched.sim.log import PieceEnd, RunLog
 from dlsched.sim.prepare import prepare
 from dlsched.studies.simulation import resolve_policy, simulate
+from dlsched.studies.sizing.sizes import sizes_of
 from dlsched.testing.logs import first_difference
 from dlsched.testing.scenarios import fixed_nodes, full_workload, scaling_nodes
+from dlsched.wording.assumptions import is_random
 from tests.support.sim_fakes import Fake, fifo_plan, jobs, pieces, scenario
 
 DONE, LOST = PieceEnd.COMPLETED, PieceEnd.NODE_LOST
@@ -157,7 +159,8 @@ def test_a_policy_with_an_order_of_its_own_gets_room_for_whichever_job_it_puts_f
 
 
 def paid(workload, *pools: Pool, **options) -> dict[str, float]:
-    done = simulate(Scenario(workload, Cluster(pools=pools), SimulationRules(**options)), "fifo")
+    given = Scenario(workload, Cluster(pools=pools), SimulationRules(**options))
+    done = simulate(given, "fifo", one_off=True)  # without a compiler
     assert done.audit() == []
     return {key: value or 0.0 for key, value in done.metrics.items() if key.endswith(("_cost", "allocation_ratio"))}
 
@@ -244,6 +247,18 @@ def test_compiled_loops_leave_rented_nodes_to_the_engine():
 def test_policies_that_plan_for_nodes_that_stay_are_refused():
     with pytest.raises(InputError, match="needs nodes that are always there"):
         resolve_policy(Scenario(full_workload(), scaling_nodes()), "modelarts-greedy")
+
+
+def test_sizes_are_of_nodes_that_are_always_there():
+    with pytest.raises(InputError, match="a size is of nodes that are always there"):
+        sizes_of(Scenario(full_workload(), scaling_nodes()))
+
+
+def test_evictions_make_a_scenario_random():
+    mixed, terms = scaling_nodes(), Terms(kind="spot", evictions_per_h=0.0)
+    pools = tuple(one.model_copy(update={"terms": terms}) if one.kind == "spot" else one for one in mixed.pools)
+    assert is_random(Scenario(full_workload(), mixed))
+    assert not is_random(Scenario(full_workload(), mixed.model_copy(update={"pools": pools})))
 
 
 def test_another_seed_takes_back_other_nodes():
