@@ -162,6 +162,11 @@ class State(Protocol):
         ...
 
     @property
+    def restart_s(self) -> float:
+        """Seconds without progress after a start."""
+        ...
+
+    @property
     def bills_hours(self) -> bool:
         """Whether each rental is billed by the started hour; else to the second."""
         ...

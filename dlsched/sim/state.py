@@ -103,6 +103,11 @@ class PolicyView:
         return options.restart_s if options.restart_mode == "pause" else 0.0
 
     @property
+    def restart_s(self) -> float:
+        """Seconds without progress after a start."""
+        return self._world.options.restart_s
+
+    @property
     def bills_hours(self) -> bool:
         """Whether each rental is billed by the started hour; else to the second."""
         return self._world.options.billing == "hour"

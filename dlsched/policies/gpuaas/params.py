@@ -89,6 +89,14 @@ class MarketParams(PeriodParams):
     later_price: float = Field(
         0.99, ge=0, lt=1, description="Price of a GPU after that wait, as a share of today's price for scarce GPUs."
     )
+    look_ahead: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="At submissions, while at most so many jobs are known, play several rules out to the end and let "
+        "the cheapest decide until the next one; 0 = always Market's own rule.",
+        json_schema_extra={"unit": "jobs"},
+    )
 
 
 class ExactParams(LocalParams):

@@ -110,6 +110,10 @@ def _hierarchical(params: HierarchicalParams) -> Core:
 
 def _market(params: MarketParams) -> Core:
     from dlsched.policies.gpuaas.market import MarketSettings, market
+    from dlsched.policies.gpuaas.portfolio import Portfolio
+
+    if params.look_ahead:
+        return Portfolio(params).choose
 
     def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         settings = MarketSettings(

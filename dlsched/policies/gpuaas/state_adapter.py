@@ -80,6 +80,7 @@ class StateAdapter:
     slots: Ints
     held: Schedule
     spread: NDArray[np.bool_]
+    table: RateTable
 
     @classmethod
     def of(cls, state: State, table: RateTable, period_s: float, *, free: bool) -> StateAdapter:
@@ -94,8 +95,8 @@ class StateAdapter:
         times = np.maximum(times, LEAST_S) + _restarts_s(state, rows, held, table, times.shape)
         instance = Instance(
             times=times,
-            slack=_or_none(state.jobs.due_s, rows, np.inf) - state.now_s,
-            weight=_or_none(state.jobs.weight_usd_per_s, rows, 0.0),
+            slack=or_none(state.jobs.due_s, rows, np.inf) - state.now_s,
+            weight=or_none(state.jobs.weight_usd_per_s, rows, 0.0),
             vm_family=table.vm_family,
             vm_gpus=table.vm_gpus,
             vm_price=table.vm_price,
@@ -103,7 +104,7 @@ class StateAdapter:
             running=held.node >= 0,
             period=period_s,
         )
-        return cls(state, instance, rows, slots, held, spread)
+        return cls(state, instance, rows, slots, held, spread, table)
 
     def allocations(self, schedule: Schedule) -> dict[int, Allocation]:
         """Return what the rows on every slot where something changes shall hold; rows that go on waiting are left out.
@@ -183,7 +184,8 @@ def _restarts_s(state: State, rows: Ints, held: Schedule, table: RateTable, shap
     return restarts_s
 
 
-def _or_none(column: Floats | None, rows: Ints, missing: float) -> Floats:
+def or_none(column: Floats | None, rows: Ints, missing: float) -> Floats:
+    """Return a column of the jobs at these rows, with a value where it has none."""
     if column is None:
         return np.full(len(rows), missing)
     values = column[rows]
