@@ -83,7 +83,7 @@ def _edited(start: EnergySetup, types: list[str], tag: str) -> EnergySetup:
                               alt="Watts of one GPU of each type, idle and busy")  # fmt: skip
         st.markdown(
             f":gray[Filled in where the board power is known: busy all of it, idle {IDLE_SHARE:.0%} of it (our "
-            "assumption), nothing for the rest of the machine. Replace it by what you measure.]"
+            "assumption), nothing for the rest of the machine. Replace them with what you measure.]"
         )
     fields: dict[str, Any] = {"step_s": start.step_s, "first_s": start.first_s}
     with right:
