@@ -3,14 +3,15 @@
 Each node has a list of slots: what is free there from each time on. Bookings are made anew, in order, but only those
 that can matter to a start now (decision 070). A node is open from now until the first time at which it has no room for
 any job that waits. No booking goes across that time, so that a job which is too long for all open nodes leaves them as
-they are: it is passed over, and booked only if a later job might be booked outside of them.
+they are and is passed over. So is one that may go to an open node or elsewhere, but then what is free on that node is
+exact only until it may be there. All these are booked only if a job would start now for longer than that.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.workload import Ints
+from dlsched.domain.workload import GPU, Ints
 from dlsched.placement.rules import ROOM_TOLERANCE
 from dlsched.sim.kernels.compiled import compiled, inlined
 from dlsched.sim.kernels.rigid.conserve import booked_ticks, most_work, next_short_enough
@@ -34,30 +35,31 @@ def book_on_nodes(run: Run, queue: int, now: float) -> None:
     now_ticks, lane, booked = np.rint(now * TICKS), len(kinds) + queue, 0
     num_slots = _slots_of_running(run, queue, now_ticks)
     for node in range(len(run.nodes)):
+        run.nodes[node].exact_until = np.inf
         if run.nodes[node].queue == queue:
             _look_at(run, queue, node, now_ticks)
     _tell_kinds(run, queue, mine)
     while _may_start(run, mine, now_ticks):
         row = next_short_enough(jobs, kinds, mine, run.lanes, run.lane_rows, run.tree)
-        kind, ticks = jobs[row].kind, booked_ticks(run, row)
-        at, is_sure = _earliest(run, kind, ticks, now_ticks)
-        if not is_sure:  # it depends on what those that were passed over leave outside of the open nodes
-            index = next_waiting(run, lane, booked, ANY)
-            while index < jobs[row].place:
-                other = run.lane_rows[run.lanes[lane].first + index]
-                if jobs[other].booked != run.counts[STAMP]:
-                    earliest, _ = _earliest(run, jobs[other].kind, booked_ticks(run, other), now_ticks)
-                    _, num_slots = _book(run, other, earliest, now_ticks, num_slots)
-                index = next_waiting(run, lane, index + 1, ANY)
-            booked = index
-            at, _ = _earliest(run, kind, ticks, now_ticks)
-        count, num_slots = _book(run, row, at, now_ticks, num_slots)
-        for k in range(count):
-            if run.nodes[run.nodes[k].pick].closes_ticks > at:
-                _look_at(run, queue, run.nodes[k].pick, now_ticks)
+        kind = jobs[row].kind
+        kinds[kind].cur += 1
+        at, is_sure = _earliest(run, kind, booked_ticks(run, row), now_ticks)
+        booked = _first_not_booked(run, lane, booked)
+        if booked < jobs[row].place and not is_sure:
+            if at > NOW:
+                _pass_over(run, row, at, now_ticks)
+                continue
+            while booked < jobs[row].place:
+                other = run.lane_rows[run.lanes[lane].first + booked]
+                earliest, _ = _earliest(run, jobs[other].kind, booked_ticks(run, other), now_ticks)
+                num_slots = _book(run, queue, other, earliest, now_ticks, num_slots)[1]
+                booked = _first_not_booked(run, lane, booked + 1)
+            for node in range(len(run.nodes)):
+                run.nodes[node].exact_until = np.inf
+            at, _ = _earliest(run, kind, booked_ticks(run, row), now_ticks)
+        count, num_slots = _book(run, queue, row, at, now_ticks, num_slots)
         if at == NOW:
             start(run, row, now, count)
-        kinds[kind].cur += 1
         _tell_kinds(run, queue, mine)
 
 
@@ -73,6 +75,27 @@ def _open_waiting(run: Run, mine: Ints) -> bool:
             run.measures[kinds[kind].measure].waits = 1
             has_room |= fits(run, kind)
     return has_room
+
+
+@compiled
+def _first_not_booked(run: Run, lane: int, index: int) -> int:
+    """Return the place of the first waiting row from a place on that has not been booked; there is one."""
+    index = next_waiting(run, lane, index, ANY)
+    while run.jobs[run.lane_rows[run.lanes[lane].first + index]].booked == run.counts[STAMP]:
+        index = next_waiting(run, lane, index + 1, ANY)
+    return index
+
+
+@compiled
+def _pass_over(run: Run, row: int, at: float, now_ticks: float) -> None:
+    """Leave a row that is booked at ``at`` or later, not known where: it may change open nodes from then on."""
+    nodes, kind, ticks = run.nodes, run.jobs[row].kind, booked_ticks(run, row)
+    for node in range(len(nodes)):
+        if nodes[node].closes_ticks > NOW and run.allowed[kind, node]:
+            _next_window(run, run.kinds[kind].measure, node, node, ticks, now_ticks, np.inf)
+            while nodes[node].latest_ticks < at:
+                _next_window(run, run.kinds[kind].measure, node, nodes[node].past_slot, ticks, now_ticks, np.inf)
+            nodes[node].exact_until = min(nodes[node].exact_until, max(at, nodes[node].since_ticks))
 
 
 # ---- slots ----------------------------------------------------------------------------------------------
@@ -122,7 +145,7 @@ def _take_in_slot(run: Run, kind: int, node: int, slot: int, workers: int) -> No
 
 
 @compiled
-def _book(run: Run, row: int, at: float, now_ticks: float, num_slots: int) -> tuple[int, int]:
+def _book(run: Run, queue: int, row: int, at: float, now_ticks: float, num_slots: int) -> tuple[int, int]:
     """Take room for a row from a time on, infinity = never; return how many nodes are picked, and the slots used."""
     kind, slots = run.jobs[row].kind, run.slots
     run.jobs[row].booked = run.counts[STAMP]
@@ -137,6 +160,8 @@ def _book(run: Run, row: int, at: float, now_ticks: float, num_slots: int) -> tu
         while slot != past:
             _take_in_slot(run, kind, node, slot, run.nodes[k].pick_workers)
             slot = slots[slot].next
+        if run.nodes[node].closes_ticks > at:
+            _look_at(run, queue, node, now_ticks)
     return count, num_slots
 
 
@@ -156,6 +181,8 @@ def _slot_at(run: Run, slot: int, ticks: float, num_slots: int) -> tuple[int, in
 def _find_throughout(run: Run, kind: int, at: float, until: float) -> int:
     """Pick nodes for a kind among what is free from ``at`` until ``until``, as :func:`find`; return how many."""
     nodes, slots = run.nodes, run.slots
+    if run.measures[run.kinds[kind].measure].fit == _WHOLE:
+        return _fullest_throughout(run, kind, at, until)
     for node in range(len(nodes)):
         if not run.allowed[kind, node]:
             continue
@@ -180,6 +207,24 @@ def _find_throughout(run: Run, kind: int, at: float, until: float) -> int:
     return count
 
 
+@compiled
+def _fullest_throughout(run: Run, kind: int, at: float, until: float) -> int:
+    """Pick the node with the fewest free GPUs among those that hold the whole job for so long."""
+    nodes, slots, best, fewest = run.nodes, run.slots, 0, np.inf
+    for node in range(len(nodes)):
+        if run.allowed[kind, node] and nodes[node].since_ticks <= at:
+            slot = _slot_during(run, nodes[node].since_slot, at)
+            free = slots[slot].free[GPU]
+            slot = slots[slot].next
+            while slot >= 0 and slots[slot].ticks < until:
+                free = min(free, slots[slot].free[GPU])
+                slot = slots[slot].next
+            if free < fewest:
+                best, fewest = node, free
+    nodes[0].pick, nodes[0].pick_workers = best, run.kinds[kind].workers
+    return 1
+
+
 @inlined
 def _slot_during(run: Run, slot: int, ticks: float) -> int:
     """Return the slot that a time is in, from one that begins by then."""
@@ -195,23 +240,27 @@ def _slot_during(run: Run, slot: int, ticks: float) -> int:
 def _earliest(run: Run, kind: int, ticks: float, now_ticks: float) -> tuple[float, bool]:
     """Return the earliest time at which a kind fits for so long, infinity = never, and whether that is sure.
 
-    It is while no job that was passed over can have another say in it: where all nodes that have room then are open.
+    It is while no job that was passed over can change it: where all nodes that have room then are open, and what is
+    free there is exact until the job ends.
     """
-    nodes, measure, at = run.nodes, run.kinds[kind].measure, NOW
+    nodes, measure, at, soonest = run.nodes, run.kinds[kind].measure, NOW, np.inf
     for node in range(len(nodes)):
         if run.allowed[kind, node]:
-            _next_window(run, measure, node, node, ticks, now_ticks)
+            _next_window(run, measure, node, node, ticks, now_ticks, soonest)
+            if run.kinds[kind].need == 1:
+                soonest = min(soonest, nodes[node].since_ticks)
     while at < np.inf:
         tally, is_sure, following = 0, True, np.inf
         for node in range(len(nodes)):
             if run.allowed[kind, node]:
                 while nodes[node].latest_ticks < at:
-                    _next_window(run, measure, node, nodes[node].past_slot, ticks, now_ticks)
+                    _next_window(run, measure, node, nodes[node].past_slot, ticks, now_ticks, soonest)
                 if nodes[node].since_ticks > at:
                     following = min(following, nodes[node].since_ticks)
                     continue
-                is_sure &= nodes[node].closes_ticks > at
-                counted, more_at = _counted_throughout(run, measure, node, at, max(at, now_ticks) + ticks)
+                until = max(at, now_ticks) + ticks
+                is_sure &= nodes[node].closes_ticks > at and until <= nodes[node].exact_until
+                counted, more_at = _counted_throughout(run, measure, node, at, until)
                 tally, following = tally + counted, min(following, more_at)
         if tally >= run.kinds[kind].need:
             return at, is_sure
@@ -220,13 +269,16 @@ def _earliest(run: Run, kind: int, ticks: float, now_ticks: float) -> tuple[floa
 
 
 @compiled
-def _next_window(run: Run, measure: int, node: int, slot: int, ticks: float, now_ticks: float) -> None:
-    """Note the first time from a slot on for which a node has room for so long: when it begins, and latest start."""
+def _next_window(run: Run, measure: int, node: int, slot: int, ticks: float, now_ticks: float, latest: float) -> None:
+    """Note the first time from a slot on for which a node has room for so long: when it begins, and latest start.
+
+    Infinity = there is none that begins by ``latest``.
+    """
     slots, here = run.slots, run.nodes[node]
     while slot >= 0:
         while slot >= 0 and not _has_room(run, measure, node, slot):
             slot = slots[slot].next
-        if slot < 0:
+        if slot < 0 or slots[slot].ticks > latest:
             break
         first = slot
         while slot >= 0 and _has_room(run, measure, node, slot):

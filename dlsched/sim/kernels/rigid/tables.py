@@ -102,6 +102,7 @@ NODE = np.dtype(
         ("size", "i8"),
         ("last_slot", "i8"),  # notes of conservative backfill
         ("closes_ticks", "f8"),  # open from now until then, see ``conserve_on_nodes``
+        ("exact_until", "f8"),  # what is known to be free while it is open, in ticks
         ("since_ticks", "f8"),  # the next time at which a job has room for as long as it takes, and the latest
         ("latest_ticks", "f8"),
         ("since_slot", "i8"),
