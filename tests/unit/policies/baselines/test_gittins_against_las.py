@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,8 +32,8 @@ def made_up(run_times_s: Floats, widths: Floats, dice: np.random.Generator, load
 def against_las(scenario: Scenario) -> tuple[float, float, float]:
     """Return bounded slowdown, mean turnaround time and stops of Gittins as parts of those of LAS."""
     keys = "slowdown_bounded_mean", "jct_mean", "preemptions"
-    ours, las = (simulate(scenario, policy).metrics for policy in ("gittins", "las"))
-    slowdown, jct, stops = (float(ours[key]) / float(las[key]) for key in keys)
+    found: list[dict[str, Any]] = [dict(simulate(scenario, policy).metrics) for policy in ("gittins", "las")]
+    slowdown, jct, stops = (found[0][key] / found[1][key] for key in keys)
     return slowdown, jct, stops
 
 
