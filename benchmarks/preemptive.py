@@ -42,8 +42,7 @@ def lines(folder: Path) -> Iterator[Line]:
     for key, plain in (("srtf", made_up(40_000, nodes=100, load=0.9)), ("slurm", made_up(4_000, nodes=20, load=0.9))):
         plain_s = _cpu_s(key, plain)
         for what, extra in _extras(plain):
-            most = 5.0 if what == "two GPU types" else 3.0  # sums by type have to be added up anew at each decision
-            yield Line(f"{key} with {what} / plain", "", most, _cpu_s(key, extra) / plain_s)
+            yield Line(f"{key} with {what} / plain", "", 3.0, _cpu_s(key, extra) / plain_s)
 
 
 def _extras(plain: Prepared) -> Iterator[tuple[str, Prepared]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.domain.cluster import Absence
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
@@ -89,6 +89,24 @@ def _loaded(count: int, **options: Any) -> Scenario:
         "workers": dice.choice([1, 1, 1, 2, 4, 8, 16], count),
     }
     return scenario(Workload.from_columns(columns), nodes(6), **options)
+
+
+@every_policy
+@pytest.mark.parametrize("wants", [["", "A", "B"], ["", "A", "B|C", "C", "A|C"]], ids=["two types", "three types"])
+def test_jobs_that_may_use_several_gpu_types(key: str, params: dict[str, Any], wants: list[str]):
+    """Sums by type decide who is selected; some jobs run on two types at once."""
+    pools = tuple(Pool(vm=VmType(name=name, gpus=4, gpu_type=name), count=2) for name in "ABC"[: len(wants) - 1])
+    for seed, placement in enumerate(("best-fit", "spread", "pool")):
+        dice = np.random.default_rng(seed)
+        columns = {
+            "job_id": np.arange(150).astype(str),
+            "submit_s": np.sort(dice.integers(0, 700, 150)).astype(float),
+            "work": np.ceil(dice.lognormal(2.5, 1.0, 150)),
+            "workers": dice.choice([1, 1, 2, 3, 6], 150),
+            "gpu_types": dice.choice(wants, 150),
+        }
+        given = scenario(Workload.from_columns(columns), Cluster(pools=pools), placement=placement, oversize="drop")
+        check_equal(prepare(given), key, params | ({"quantum_s": 30.0} if key == "las" else {}))
 
 
 def test_the_run_ends_as_a_job_is_moved():

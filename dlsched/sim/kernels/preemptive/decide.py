@@ -17,7 +17,7 @@ from dlsched.sim.kernels.preemptive.moves import (
     start_at,
     start_first,
 )
-from dlsched.sim.kernels.preemptive.select import HEADS, OUT, SELECTED, open_heads, select
+from dlsched.sim.kernels.preemptive.select import HEADS, OUT, SELECTED, all_fit, open_heads, select
 from dlsched.sim.kernels.preemptive.tables import Run
 from dlsched.sim.kernels.rigid.room import find, why_no_room
 from dlsched.sim.kernels.rigid.tables import NUM_RESOURCES
@@ -48,7 +48,7 @@ def _decide_queue(run: Run, queue: int, now: float) -> None:
     if of.num_runners > 2 * of.num_running + SPARE or of.num_runners + of.num_waiting > of.most_runners:
         put_queue_in_order(run, queue, now)
     run.counts[OUT] = 0
-    if not of.one_total or of.units_waiting > of.units_free:
+    if not all_fit(run, queue):
         put_queue_in_order(run, queue, now)
         if not select(run, queue):
             return

@@ -12,6 +12,7 @@ from dlsched.sim.kernels.preemptive.lanes import insert, remove
 from dlsched.sim.kernels.preemptive.runners import key_of, put_in_order
 from dlsched.sim.kernels.preemptive.tables import Count, Key, Run
 from dlsched.sim.kernels.rigid.room import fits, recount, take
+from dlsched.sim.kernels.rigid.tables import NUM_RESOURCES
 from dlsched.sim.kernels.tables import NOT_SAID
 from dlsched.sim.log import JobStatus, PieceEnd
 
@@ -98,12 +99,24 @@ def run_since(run: Run, row: int, place: int, start_s: float, restart_s: float) 
     else:
         runner.before, runner.rate, runner.since_s = job.attained, job.gpus, job.start_s
     runner.units, runner.width = run.lanes[job.kind].units, job.width
+    runner.kind, runner.in_class = job.kind, _one_class(run, row)
     run.queues[run.kinds[job.kind].queue].num_running += 1
     run.counts[RUNNING] += 1
     if run.counts[ENDS] == len(run.ends):
         _forget_stale_ends(run)
     push(run.ends, 0, run.counts[ENDS], job.finish_s, row)
     run.counts[ENDS] += 1
+
+
+@compiled
+def _one_class(run: Run, row: int) -> int:
+    """Return the class of nodes on which a row runs, -1 = several."""
+    first = run.jobs[row].first_share
+    number = run.class_of[run.shares[first].node]
+    for share in range(first + 1, first + run.jobs[row].num_shares):
+        if run.class_of[run.shares[share].node] != number:
+            return -1
+    return number
 
 
 @inlined
@@ -117,7 +130,24 @@ def hold(run: Run, row: int, sign: int) -> None:
             run.is_changed[node] = 1
             run.changed[run.counts[CHANGED]] = node
             run.counts[CHANGED] += 1
-    run.queues[run.kinds[job.kind].queue].units_free -= sign * run.lanes[job.kind].units
+    queue = run.queues[run.kinds[job.kind].queue]
+    queue.units_free -= sign * run.lanes[job.kind].units
+    if not queue.one_total:
+        _load_classes(run, row, sign)
+
+
+@compiled
+def _load_classes(run: Run, row: int, sign: int) -> None:
+    """Count the whole need of a row in each class of nodes on which it runs, or no longer (sign -1)."""
+    job = run.jobs[row]
+    kind = run.kinds[job.kind]
+    run.classes[:] = 0
+    for share in range(job.first_share, job.first_share + job.num_shares):
+        number = run.class_of[run.shares[share].node]
+        if not run.classes[number]:
+            run.classes[number] = 1
+            for resource in range(NUM_RESOURCES):
+                run.load[number, resource] += sign * kind.demand[resource] * kind.workers
 
 
 @inlined

@@ -151,16 +151,52 @@ def _keep_or_leave_out(run: Run, place: int, left: int) -> int:
 
 
 @compiled
+def all_fit(run: Run, queue: int) -> bool:
+    """Whether all that run or wait in a queue are selected whatever their order: nothing can run short.
+
+    By classes of nodes: what all jobs need that run in a class or may use it is no more than it has, so that each finds
+    its whole need in the first of its classes. Told of whole amounts only, of which sums are exact.
+    """
+    left, of = run.left, run.queues[queue]
+    if of.one_total:
+        return of.units_waiting <= of.units_free
+    enough = _runners_fit(run)
+    for at in range(of.first_kind, of.past_kind):
+        kind = run.kinds[run.members[at]]
+        if enough and kind.num_waiting > 0:
+            for number in range(len(left)):
+                for resource in range(NUM_RESOURCES):
+                    need = kind.demand[resource] * kind.workers
+                    if need > 0 and run.claims[run.members[at], number]:
+                        left[number, resource] -= kind.num_waiting * need
+                        enough = enough and left[number, resource] >= 0
+    return enough
+
+
+@inlined
+def _runners_fit(run: Run) -> bool:
+    """Whether all that run are selected whatever their order; then ``left`` is what they leave at least."""
+    enough = run.rule[0].whole_amounts > 0
+    for number in range(len(run.left)):
+        for resource in range(NUM_RESOURCES):
+            run.left[number, resource] = run.of_class[number, resource] - run.load[number, resource]
+            enough = enough and run.left[number, resource] >= 0
+    return enough
+
+
+@compiled
 def _select_by_class(run: Run, queue: int) -> None:
     """Select in order with skip, each job from the classes of nodes it may use, a running one from those it uses."""
     runners, heads, lanes, shut = run.runners, run.heads, run.lanes, run.shut
     place = run.queues[queue].first_runner
-    past = place + run.queues[queue].num_runners
+    past, runners_fit = place + run.queues[queue].num_runners, _runners_fit(run)
     for number in range(len(run.of_class)):
         for resource in range(NUM_RESOURCES):
             run.left[number, resource] = run.of_class[number, resource]
     shut[:] = 0
     while place < past or run.counts[HEADS] > 0:
+        if run.counts[HEADS] + run.counts[SELECTED] + run.counts[OUT] == 0 and runners_fit:
+            break  # those to come
         if place == past or (
             run.counts[HEADS] > 0 and goes_before(heads[0].key, heads[0].row, runners[place].key, runners[place].row)
         ):
@@ -175,13 +211,27 @@ def _select_by_class(run: Run, queue: int) -> None:
             else:
                 shut[lanes[kind].twin] = 1
             continue
-        row = runners[place].row
-        kind = run.jobs[row].kind
-        if shut[lanes[kind].twin] or not _spend_where_it_runs(run, row):
+        kind, number = runners[place].kind, runners[place].in_class
+        if shut[lanes[kind].twin] or not (
+            (number >= 0 and _spend_in_one(run, kind, number)) or _spend_where_it_runs(run, runners[place].row)
+        ):
             shut[lanes[kind].twin] = 1
             run.out[run.counts[OUT]] = place
             run.counts[OUT] += 1
         place += 1
+
+
+@inlined
+def _spend_in_one(run: Run, kind: int, number: int) -> bool:
+    """Take the whole need of a kind from one class; False, and nothing taken, where that has too little."""
+    of, left, enough = run.kinds[kind], run.left, True
+    for resource in range(NUM_RESOURCES):
+        need = of.demand[resource] * of.workers
+        enough = enough and (need == 0 or left[number, resource] >= need)
+    if enough:
+        for resource in range(NUM_RESOURCES):
+            left[number, resource] -= of.demand[resource] * of.workers
+    return enough
 
 
 @inlined

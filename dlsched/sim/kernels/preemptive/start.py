@@ -72,6 +72,7 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         class_of=class_of,
         claims=claims,
         of_class=of_class,
+        load=np.zeros_like(of_class),
         left=np.zeros_like(of_class),
         kept=np.zeros_like(of_class),
         shut=np.zeros(num_kinds, dtype=np.uint8),

@@ -73,6 +73,8 @@ RUNNER = np.dtype(
         ("finish_s", "f8"),
         ("units", "i8"),
         ("width", "i8"),
+        ("kind", "i4"),
+        ("in_class", "i4"),  # of nodes, -1 = in several
     ]
 )
 """A job that runs, with all that its key depends on: decisions look at every runner of a queue."""
@@ -166,10 +168,10 @@ class Run(NamedTuple):
     ``allowed`` (kinds, nodes); ``on_node`` (measures, nodes) is what a measure counts there. ``ends`` is a heap of
     finish and row, in which an entry counts while the row still finishes then. ``class_of`` (nodes,): nodes that every
     job treats alike; ``claims`` (kinds, classes): what a kind may use; ``of_class`` (classes, resources): their
-    capacity; ``bounds_gpu_s`` (queues,): thresholds by GPU-seconds held, the last infinite; ``ranks``
-    (widths, queues): what jobs are sorted by there; ``worse_gpu_s``, the same shape: when a job falls behind its rank;
-    ``needed``, too: how many jobs ended there. ``left`` and ``kept`` (classes, resources), ``shut`` (kinds,) and
-    ``classes`` (classes,) are notes.
+    capacity, and ``load`` the whole need of all jobs that run there, also in part; ``bounds_gpu_s`` (queues,):
+    thresholds by GPU-seconds held, the last infinite; ``ranks`` (widths, queues): what jobs are sorted by there;
+    ``worse_gpu_s``, the same shape: when a job falls behind its rank; ``needed``, too: how many jobs ended there.
+    ``left`` and ``kept`` (classes, resources), ``shut`` (kinds,) and ``classes`` (classes,) are notes.
     """
 
     jobs: Table
@@ -196,6 +198,7 @@ class Run(NamedTuple):
     class_of: Ints
     claims: NDArray[np.uint8]
     of_class: Floats
+    load: Floats
     left: Floats
     kept: Floats
     shut: NDArray[np.uint8]
