@@ -290,6 +290,7 @@ def test_a_clicked_mark_chooses_the_situation_whose_runs_open_in_full(
 
 def test_a_parameter_of_a_policy_can_vary(store: Store, runner: Runner, open_page: OpenPage) -> None:
     app = opened(store, open_page)
+    app = app.multiselect(key=f"sweep-policies-grid-{tag()}").set_value(["fifo", "las"]).run()
     app = app.selectbox(key=f"sweep-first-{tag()}").set_value("las.quantum_s").run()
     values = app.text_input(key=f"sweep-values-grid-las.quantum_s-{tag()}")
     assert "LAS: quantum" in values.label
