@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Any
 
@@ -13,7 +14,7 @@ from dlsched.domain.counted import counted_capacity
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
 from dlsched.domain.units import HOUR_S
-from dlsched.domain.workload import CPU, GPU, MEM
+from dlsched.domain.workload import CPU, GPU, MEM, Floats
 from dlsched.metrics.billing import stay_usd, usd_per_h
 from dlsched.metrics.energy import energy_of
 from dlsched.metrics.run_facts import RunFacts
@@ -21,6 +22,38 @@ from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 JOB_TEXTS = ("user", "group", "job_class", "partition", "model")
+JOB_COLUMNS: dict[str, Callable[[RunFacts], Any]] = {
+    "job_id": lambda facts: facts.jobs.job_id,
+    "submit_s": lambda facts: facts.jobs.submit_s,
+    "first_start_s": lambda facts: facts.log.job_first_start_s,
+    "completion_s": lambda facts: np.where(facts.completed, facts.log.job_end_s, np.nan),
+    "status": lambda facts: names(JobStatus, facts.log.job_status),
+    "gpus": lambda facts: facts.jobs.gpus,
+    "wait_s": lambda facts: facts.wait_s,
+    "jct_s": lambda facts: facts.jct_s,
+    "tardiness_s": lambda facts: facts.tardiness_s,
+    "cost": lambda facts: _known(facts, None if facts.bill is None else facts.bill.job_usd),
+    "utility": lambda facts: _known(facts, facts.utility),
+    "run_s": lambda facts: facts.run_s,
+    "not_running_s": lambda facts: facts.not_running_s,
+    "left_s": lambda facts: facts.log.job_end_s,
+    "due_s": lambda facts: _known(facts, facts.jobs.due_s),
+    "tardiness_usd": lambda facts: _known(facts, facts.tardiness_usd),
+    "slowdown": lambda facts: facts.slowdown,
+    "gpu_s": lambda facts: facts.per_job(facts.piece_held * facts.piece_length_s),
+    "preemptions": lambda facts: facts.per_job(facts.log.piece_end == PieceEnd.PREEMPTED).astype(np.int64),
+    "resizes": lambda facts: facts.per_job(facts.log.piece_end == PieceEnd.RESIZED).astype(np.int64),
+    "restarts": lambda facts: facts.per_job(facts.piece_is_restart).astype(np.int64),
+    "row": lambda facts: np.arange(len(facts.jobs)),
+    "cpus": lambda facts: facts.jobs.requested[:, CPU],
+    "mem_gib": lambda facts: facts.jobs.requested[:, MEM],
+}
+"""Columns of the table of jobs, one by one: of a million jobs each takes 8 MB."""
+
+
+def _known(facts: RunFacts, values: Floats | None) -> Floats:
+    """Return a column, or NaN for all jobs, which takes no memory."""
+    return np.broadcast_to(np.nan, len(facts.jobs)) if values is None else values
 
 
 def jobs_of(facts: RunFacts) -> pd.DataFrame:
@@ -32,39 +65,22 @@ def jobs_of(facts: RunFacts) -> pd.DataFrame:
     requests, servers included; ``gpu_s`` is the time of the counted resource it held: GPU-seconds or core-seconds.
     ``energy_kwh``, ``energy_usd`` and ``carbon_kg`` are there where the scenario gives what they follow from.
     """
-    jobs, log = facts.jobs, facts.log
-    nothing = np.full(len(jobs), np.nan)
-    columns: dict[str, Any] = {
-        "job_id": jobs.job_id,
-        "submit_s": jobs.submit_s,
-        "first_start_s": log.job_first_start_s,
-        "completion_s": np.where(facts.completed, log.job_end_s, np.nan),
-        "status": names(JobStatus, log.job_status),
-        "gpus": jobs.gpus,
-        "wait_s": facts.wait_s,
-        "jct_s": facts.jct_s,
-        "tardiness_s": facts.tardiness_s,
-        "cost": nothing if facts.bill is None else facts.bill.job_usd,
-        "utility": nothing if facts.utility is None else facts.utility,
-        "run_s": facts.run_s,
-        "not_running_s": facts.not_running_s,
-        "left_s": log.job_end_s,
-        "due_s": nothing if jobs.due_s is None else jobs.due_s,
-        "tardiness_usd": nothing if facts.tardiness_usd is None else facts.tardiness_usd,
-        "slowdown": facts.slowdown,
-        "gpu_s": facts.per_job(facts.piece_held * facts.piece_length_s),
-        "preemptions": facts.per_job(log.piece_end == PieceEnd.PREEMPTED).astype(np.int64),
-        "resizes": facts.per_job(log.piece_end == PieceEnd.RESIZED).astype(np.int64),
-        "restarts": facts.per_job(facts.piece_is_restart).astype(np.int64),
-        "row": np.arange(len(jobs)),
-        "cpus": jobs.requested[:, CPU],
-        "mem_gib": jobs.requested[:, MEM],
-    }
-    if (drawn := energy_of(facts)) is not None:
-        energy = {"energy_kwh": drawn.job_kwh, "energy_usd": drawn.job_usd, "carbon_kg": drawn.job_kg}
-        columns |= {name: values for name, values in energy.items() if values is not None}
-    columns |= {name: values for name in JOB_TEXTS if (values := getattr(jobs, name)) is not None}
+    columns = {name: column(facts) for name, column in JOB_COLUMNS.items()} | _energy_of_jobs(facts)
+    columns |= {name: values for name in JOB_TEXTS if (values := getattr(facts.jobs, name)) is not None}
     return pd.DataFrame(columns)
+
+
+def some_of_jobs(facts: RunFacts, columns: Iterable[str]) -> pd.DataFrame:
+    """Return columns of :func:`jobs_of`, and those of energy, to be read only: they are the arrays of the run."""
+    return pd.DataFrame({name: JOB_COLUMNS[name](facts) for name in columns} | _energy_of_jobs(facts), copy=False)
+
+
+def _energy_of_jobs(facts: RunFacts) -> dict[str, Any]:
+    """Return the columns of energy that there are."""
+    if (drawn := energy_of(facts)) is None:
+        return {}
+    columns = {"energy_kwh": drawn.job_kwh, "energy_usd": drawn.job_usd, "carbon_kg": drawn.job_kg}
+    return {name: values for name, values in columns.items() if values is not None}
 
 
 def segments_of(facts: RunFacts) -> pd.DataFrame:

@@ -151,13 +151,16 @@ class Run:
 
     @cached_property
     def _violations(self) -> tuple[str, ...]:
-        from dlsched.sim.audit import audit, check_metrics  # only where a run is checked
+        from dlsched.metrics.tables import some_of_jobs
+        from dlsched.sim.audit import JUDGED, audit, check_metrics  # only where a run is checked
 
         scenario, metrics = self.prepared.scenario, self.metrics
         with timed(self.cpu_s, "audit"):
             found = audit(scenario, self.truth, self.log, self._rows_expected)
             if not found:
-                found = check_metrics(scenario, self.truth, self.log, metrics, self.jobs, self.nodes)
+                found = check_metrics(
+                    scenario, self.truth, self.log, metrics, some_of_jobs(self._facts, JUDGED), self.nodes
+                )
             return tuple(found)
 
     @property

@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 
 ONE_INSTANT = 1e-9
 SAME_TIME = 1e-12
+JUDGED = (
+    "job_id",
+    "status",
+    "completion_s",
+    "wait_s",
+    "jct_s",
+    "tardiness_s",
+    "tardiness_usd",
+    "utility",
+    "cost",
+)
+"""Columns of the table of jobs that are compared."""
 PARTS_OF_BILL = ("idle_cost", "spare_cost", "restart_cost")
 """Differences of sums of up to the whole bill: they are as exact as that bill, not as themselves."""
 Number = float | int | None
@@ -259,7 +271,7 @@ def _within_an_instant_usd(facts: Facts) -> float:
 
 def _held_unit_s(facts: Facts) -> float:
     length_s = (facts.log.piece_end_s - facts.log.piece_start_s)[facts.piece_of_share]
-    return math.fsum(facts.held()[:, facts.counted] * length_s)
+    return math.fsum(facts.counted_held() * length_s)
 
 
 def _span_usd(facts: Facts, billed: Spans) -> Floats | None:

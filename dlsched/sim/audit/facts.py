@@ -180,6 +180,14 @@ class Facts:
             held += self.log.share_servers[shares, None] * jobs.server_demand[row]
         return held
 
+    def counted_held(self) -> Floats:
+        """Return what each share holds of :attr:`counted`, shape (shares,)."""
+        jobs, log = self.scenario.workload, self.log
+        held: Floats = log.share_workers * jobs.demand[:, self.counted][self.row_of_share]
+        if log.share_servers.any():
+            held += log.share_servers * jobs.server_demand[:, self.counted][self.row_of_share]
+        return held
+
     @cached_property
     def only_vm(self) -> Ints:
         """The machine type of each piece; -1 where a node has none, :data:`MIXED_VMS` where nodes differ."""

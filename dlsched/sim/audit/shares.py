@@ -117,7 +117,7 @@ def useful_unit_s(facts: Facts) -> float:
     """Return the GPU-seconds (core-seconds, ...) held that moved work forward."""
     log, owner = facts.log, facts.piece_of_share
     useful_s = log.piece_end_s - log.piece_start_s - wasted_s(facts)
-    return math.fsum(facts.held()[:, facts.counted] * useful_s[owner])
+    return math.fsum(facts.counted_held() * useful_s[owner])
 
 
 def month_usd(facts: Facts, billed: Spans, usd: Floats) -> float | None:
