@@ -11,6 +11,7 @@ import numpy as np
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.plan import Share
 from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
 from dlsched.sim.log import RunLog
@@ -190,6 +191,7 @@ def joined(prepared: Prepared, log: RunLog, at_s: float) -> tuple[Prepared, np.n
         entries = range(log.share_first[piece], log.share_first[piece + 1])
         shares = tuple(Share(int(log.share_node[k]), int(log.share_workers[k])) for k in entries)
         held[place[int(log.piece_row[piece])]] = (float(log.piece_start_s[piece]), shares)
-    truth = dataclasses.replace(prepared.truth, **{name: values[rows] for name, values in vars(prepared.truth).items()})
+    whole = prepared.truth
+    truth = Truth(whole.work[rows], whole.believed_work[rows], whole.is_bug[rows], whole.cancel_s[rows], whole.seed)
     scenario = prepared.scenario.replace(workload=prepared.scenario.workload.select(rows))
     return Prepared(scenario, truth, underway=Underway(at_s, held)), rows
