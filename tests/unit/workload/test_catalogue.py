@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from dlsched.workload.fill import missing
 from dlsched.workload.import_report import offered_load
 from dlsched.workload.load import load
 from dlsched.workload.readers import read_trace
-from dlsched.workload.scenario_file import read_scenario
+from dlsched.workload.scenario_file import from_document, read_scenario
 from tools import make_samples
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scenario-format.md"
@@ -107,10 +108,13 @@ def blocks(language: str) -> list[bytes]:
 
 
 def test_examples_of_the_document_work():
-    small, generated = (read_scenario(text) for text in blocks("toml"))
+    first, cluster, last = blocks("toml")
+    small, generated = read_scenario(first), read_scenario(last)
+    mixed = from_document(tomllib.loads(first.decode()) | tomllib.loads(cluster.decode()))
     (same,) = (read_scenario(text) for text in blocks("json"))
     assert small.content_hash == same.content_hash
     assert small.workload.gpus.tolist() == [8, 16, 1]
+    assert [pool.kind for pool in mixed.cluster.pools] == ["owned", "reserved", "on-demand", "spot"]
     assert np.isnan(small.workload.columns()["due_s"]).tolist() == [False, True, False]
     assert len(generated.workload) == 500
 
