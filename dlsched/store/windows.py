@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dlsched.store.schema import TABLES, column_list
+from dlsched.store.schema import ENERGY_COLUMNS, TABLES, column_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ def rows(cursor: Any, table: str, run_no: int, window: RowFilter) -> pd.DataFram
             values[name] = value
     query = f"SELECT {column_list(table, window.columns)} FROM {table} WHERE {' AND '.join(terms)} ORDER BY row_no"
     frame: pd.DataFrame = cursor.sql(query, params=values).df()
-    # Text columns that the saved table did not have: a text that is there is never null, at most empty.
-    texts = [column for column, kind in TABLES[table].items() if kind == "text" and column in frame]
-    return frame.drop(columns=[column for column in texts if len(frame) and frame[column].isna().all()])
+    # Columns that the saved table did not have: a text or energy that is there is never null.
+    optional = [column for column, kind in TABLES[table].items() if kind == "text" or column in ENERGY_COLUMNS]
+    lacking = [column for column in optional if column in frame and len(frame) and frame[column].isna().all()]
+    return frame.drop(columns=lacking)
 
 
 def _on_nodes(table: str) -> str:
