@@ -27,7 +27,7 @@ EFFORT = {"iterations": 200, "draws": 50, "node_limit": 500, "elite": 20, "contr
 """The most of a parameter that buys quality with time: a run may take as long as its user asks for."""
 
 
-BY_THE_CLOCK = ("quantum_s", "period_s", "every_s", "interval_s")
+BY_THE_CLOCK = ("quantum_s", "period_s", "every_s", "interval_s", "lease_s")
 MOST_TURNS = 2_000
 SOLVERS, MOST_SOLVED = ("modelarts-optimal", "gpuaas-exact", "gpuaas-hierarchical"), 100
 """Policies of which each decision is an integer program, 0.02 to 0.1 CPU s, and how many decisions their runs take."""
