@@ -53,14 +53,15 @@ def test_a_found_job_is_outlined_in_the_middle_of_the_window(app: tuple[Server, 
     server, run = app
     page.goto(f"{server.url}/result?run={run}&tab=Gantt")  # as an earlier version wrote it
     page.wait_for_url("**/run-details**", timeout=PATIENCE_S * 1000)
+    page.get_by_role("button", name="Show nodes 0–63").wait_for()
+    page.locator(".st-key-chart-strip .js-plotly-plot").wait_for()
     settle(page)
     assert query(page)["part"] == "Timeline"
-    assert page.get_by_role("button", name="Show nodes 0–63").is_visible()
-    assert page.locator(".st-key-chart-strip .js-plotly-plot").is_visible()
     assert page.locator(".st-key-chart-bars").count() == 0  # 80 nodes are shown as a raster
     page.locator(".st-key-g-find input").fill("job 150")
     page.keyboard.press("Enter")
-    page.locator(".st-key-chart-bars .js-plotly-plot").first.wait_for(timeout=PATIENCE_S * 1000)
+    page.locator(".st-key-chart-bars .js-plotly-plot").first.wait_for()
+    page.wait_for_url(lambda url: "job=150" in url and "rows=" in url)
     settle(page)
     asked = query(page)
     submit_s, ends_s = 90_000.0, 130_000.0
@@ -69,13 +70,11 @@ def test_a_found_job_is_outlined_in_the_middle_of_the_window(app: tuple[Server, 
     assert asked["job"] == "150"
     first, last = map(int, asked["rows"].split("-"))
     assert last - first + 1 == 64
-    widths = page.evaluate(OUTLINES)
-    assert len(widths) == 2
-    assert max(widths) >= 5
-    assert page.get_by_text("is outlined").first.is_visible()
+    page.get_by_text("is outlined").first.wait_for()
+    page.wait_for_function(f"() => ({OUTLINES})().length === 2")
+    assert max(page.evaluate(OUTLINES)) >= 5
     page.get_by_role("button", name="Show why it waited").first.click()
-    settle(page)
-    assert page.locator("h2").first.inner_text().startswith("Job job 150: started at once")
+    page.locator("h2").filter(has_text="Job job 150: started at once").first.wait_for()
 
 
 def test_a_link_to_a_view_into_decisions_offers_samples_where_no_run_has_one(
