@@ -113,7 +113,7 @@ def test_the_demo_is_run_and_its_run_opened_by_keyboard(with_results: Server, pa
     press(page, "[data-testid=stSidebar] a", "Compare")
     page.wait_for_url("**/compare**")
     settle(page)
-    assert page.locator("h2").first.is_visible()
+    page.locator("h2").first.wait_for()
     press(page, ".st-key-open-glossary")
     page.locator("[role=dialog]").wait_for()
     settle(page)

@@ -43,14 +43,14 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     page.on("dialog", note)
     page.goto(server.url)
     settle(page)
-    assert page.get_by_text("example data").first.is_visible()
+    page.get_by_text("example data").first.wait_for()
 
     # a trace of one's own
     page.locator(".st-key-home-drop input[type=file]").set_input_files(str(made_trace(tmp_path)))
     page.wait_for_url("**/jobs**")
     page.locator(".st-key-use-jobs button").first.wait_for()
     settle(page)
-    assert page.get_by_text("300 jobs in").first.is_visible()
+    page.get_by_text("300 jobs in").first.wait_for()
     press(page, "use-jobs")
     page.wait_for_url("**/cluster**")
     settle(page)
@@ -73,7 +73,7 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     page.locator("[class*=st-key-result-policy]").get_by_text("FIFO", exact=True).click()
     settle(page)
     assert page.locator("h2").first.inner_text().startswith("FIFO: ")
-    assert page.get_by_text("audit ok").first.is_visible()
+    page.get_by_text("audit ok").first.wait_for()
 
     # the timeline, and down to one job
     page.locator(".st-key-part").get_by_text("Timeline", exact=True).click()

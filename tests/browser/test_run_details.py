@@ -86,4 +86,4 @@ def test_a_link_to_a_view_into_decisions_offers_samples_where_no_run_has_one(
         page.wait_for_url("**/run-details**", timeout=PATIENCE_S * 1000)
         settle(page)
         for key in ("look", "admit", "price"):
-            assert page.locator(f".st-key-{key}-empty button").first.is_visible()
+            page.locator(f".st-key-{key}-empty button").first.wait_for()

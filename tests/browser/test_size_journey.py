@@ -70,7 +70,7 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
     field.fill("2 h")
     field.press("Enter")
     settle(page)
-    assert page.get_by_text("p95 wait at most 2 h").first.is_visible()
+    page.get_by_text("p95 wait at most 2 h").first.wait_for()
 
     press(page, "size-ask")
     page.get_by_role("heading", name="(p95 wait at most 2 h)").wait_for(timeout=ANSWER_LIMIT_MS)
@@ -86,7 +86,7 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
 
     press(page, "size-keep")
     settle(page)
-    assert page.locator(".st-key-size-unkeep button").first.is_visible()
+    page.locator(".st-key-size-unkeep button").first.wait_for()
     assert page.locator(PRIMARY).all_inner_texts() == ["Add to memo"]
 
     choose_part(page, "Headroom")
@@ -97,7 +97,7 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
     choose_part(page, "Growth")
     press(page, "growth-from-size")
     settle(page)
-    assert page.get_by_text("1 delivery or retirement").first.is_visible()
+    page.get_by_text("1 delivery or retirement").first.wait_for()
     assert page.get_by_role("textbox", name="p95 wait at most").input_value() == "2 h"
     press(page, "growth-ask")
     page.locator(".st-key-chart-growth-months .js-plotly-plot").first.wait_for(timeout=ANSWER_LIMIT_MS)
@@ -119,5 +119,5 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
     again.goto(link)
     settle(again)
     assert again.locator("h2").first.inner_text() == sentence
-    assert again.locator(".st-key-size-unkeep button").first.is_visible()
+    again.locator(".st-key-size-unkeep button").first.wait_for()
     again.context.close()

@@ -91,7 +91,7 @@ def test_what_takes_long_shows_the_first_future_and_can_be_cancelled(server: Ser
     page.locator(".st-key-whatif-cancel button").first.click()
     page.get_by_text("Cancelled. Nothing was kept.").first.wait_for(timeout=PATIENCE_S * 1000)
     settle(page)
-    assert page.locator(".st-key-whatif-apply button").first.is_visible()
+    page.locator(".st-key-whatif-apply button").first.wait_for()
     assert "rough preview" in said(page)
 
 
