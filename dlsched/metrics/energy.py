@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.domain.energy import EnergySetup, gpu_types_of
+from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
-from dlsched.domain.workload import GPU, Floats
-from dlsched.metrics.billing import vm_of_share
-from dlsched.metrics.run_facts import RunFacts
+from dlsched.domain.workload import GPU, Floats, Ints
+from dlsched.metrics.billing import SAME_TIME, Stays, vm_of_share
+from dlsched.sim.log import RunLog
 
 G_PER_KG, W_PER_KW = 1000.0, 1000.0
 
@@ -32,9 +33,13 @@ class Energy:
     idle_kg: float | None
 
 
-def energy_of(facts: RunFacts) -> Energy | None:
-    """Return the energy of a run; None without power for each GPU type of its cluster."""
-    setup, cluster = facts.scenario.energy, facts.scenario.cluster
+def energy_of(scenario: Scenario, log: RunLog, up: Stays, piece_of_share: Ints, share_held: Floats) -> Energy | None:
+    """Return the energy of a run; None without power for each GPU type of its cluster.
+
+    ``up`` are the stays in which nodes can be used; ``piece_of_share`` and ``share_held`` (shares, resources) belong to
+    the shares of the log.
+    """
+    setup, cluster = scenario.energy, scenario.cluster
     if setup is None or setup.unknown_types(gpu_types_of(cluster)):
         return None
     of_type = {one.gpu_type: (one.idle_w, one.busy_w) for one in setup.power}
@@ -42,18 +47,17 @@ def energy_of(facts: RunFacts) -> Energy | None:
     idle_kw, busy_kw = watts.T * setup.pue / W_PER_KW
     sizes = np.array([vm.gpus for vm in cluster.vm_types], dtype=float)
 
-    log, piece, stays = facts.log, facts.piece_of_share, facts.up
-    from_s, to_s = log.piece_start_s[piece], log.piece_end_s[piece]
-    vm, gpus, row = vm_of_share(cluster, log, from_s), facts.share_held[:, GPU], log.piece_row[piece]
+    from_s, to_s = log.piece_start_s[piece_of_share], log.piece_end_s[piece_of_share]
+    vm, gpus, row = vm_of_share(cluster, log, from_s), share_held[:, GPU], log.piece_row[piece_of_share]
 
     def parts(rate: tuple[float, ...]) -> tuple[Floats, float]:
         """Return the integral of kW x rate over hours: of each job, and of what is idle."""
         held = _integral(setup, rate, from_s, to_s) * gpus
-        up = _integral(setup, rate, stays.start_s, stays.end_s) * sizes[stays.vm]
-        of_jobs = np.bincount(row, held * busy_kw[vm], minlength=len(facts.jobs)).astype(float)
-        drawn_up, drawn_held = float(up @ idle_kw[stays.vm]), float(held @ idle_kw[vm])
+        there = _integral(setup, rate, up.start_s, up.end_s) * sizes[up.vm]
+        of_jobs = np.bincount(row, held * busy_kw[vm], minlength=len(scenario.workload)).astype(float)
+        drawn_up, drawn_held = float(there @ idle_kw[up.vm]), float(held @ idle_kw[vm])
         idle = drawn_up - drawn_held
-        return of_jobs, idle if abs(idle) > 1e-12 * abs(drawn_up) else 0.0
+        return of_jobs, idle if abs(idle) > SAME_TIME * abs(drawn_up) else 0.0
 
     job_kwh, idle_kwh = parts((1.0,))
     job_usd, idle_usd = parts(setup.usd_per_kwh) if setup.usd_per_kwh else (None, None)

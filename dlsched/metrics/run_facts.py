@@ -18,6 +18,7 @@ from dlsched.domain.truth import Truth
 from dlsched.domain.utility import has_utility, utility_at
 from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, instant_s, up_stays
+from dlsched.metrics.energy import Energy, energy_of
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.speed import SpeedModel, build_speed
 from dlsched.speed.parameter_server import ParameterServer
@@ -231,6 +232,11 @@ class RunFacts:
     def bill(self) -> Bill | None:
         """What each job pays; None when a machine has no price."""
         return bill_jobs(self.scenario, self.log, self.stays, self.piece_of_share, self.share_held)
+
+    @cached_property
+    def energy(self) -> Energy | None:
+        """Energy of jobs and idle GPUs; None if the scenario counts none."""
+        return energy_of(self.scenario, self.log, self.up, self.piece_of_share, self.share_held)
 
     @cached_property
     def restart_usd(self) -> float:

@@ -13,7 +13,6 @@ from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import Bill, usd_by_kind, usd_in_window
 from dlsched.metrics.bounds.cost import total_cost_bound
 from dlsched.metrics.bounds.service import service_bounds
-from dlsched.metrics.energy import energy_of
 from dlsched.metrics.fairness import jain_index, means_by_user
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.stats.intervals import SAME_NUMBER
@@ -167,7 +166,7 @@ def _by_kind(facts: RunFacts, bill: Bill | None) -> Metrics:
 
 def energy(facts: RunFacts) -> Metrics:
     """Return the energy of jobs and idle GPUs together, what it costs and emits; None if the scenario counts none."""
-    drawn = energy_of(facts)
+    drawn = facts.energy
     if drawn is None:
         return dict.fromkeys(("energy_kwh", "energy_idle_kwh", "energy_usd", "carbon_kg"))
 

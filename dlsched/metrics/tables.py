@@ -16,7 +16,6 @@ from dlsched.domain.policy import EventKind
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import CPU, GPU, MEM, Floats
 from dlsched.metrics.billing import stay_usd, usd_per_h
-from dlsched.metrics.energy import energy_of
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
@@ -77,7 +76,7 @@ def some_of_jobs(facts: RunFacts, columns: Iterable[str]) -> pd.DataFrame:
 
 def _energy_of_jobs(facts: RunFacts) -> dict[str, Any]:
     """Return the columns of energy that there are."""
-    if (drawn := energy_of(facts)) is None:
+    if (drawn := facts.energy) is None:
         return {}
     columns = {"energy_kwh": drawn.job_kwh, "energy_usd": drawn.job_usd, "carbon_kg": drawn.job_kg}
     return {name: values for name, values in columns.items() if values is not None}

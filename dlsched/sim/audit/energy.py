@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dlsched.domain.workload import GPU, Floats
-from dlsched.sim.audit.facts import Facts, last_before
-from dlsched.sim.audit.shares import SECONDS_PER_H, Spans
+from dlsched.sim.audit.facts import SECONDS_PER_H, Facts, last_before
+from dlsched.sim.audit.shares import Spans
 
 
 class Drawn(NamedTuple):
@@ -44,10 +44,10 @@ def drawn(facts: Facts, up: Spans) -> Drawn:
     size = np.array([float(one.gpus) for one in kinds])
     of_jobs: dict[str, Floats] = {}
     rounding: dict[str, float] = {}
-    for total, column, rate, unit in (
-        ("energy_kwh", "energy_kwh", (1.0,), 1.0),
-        ("energy_usd", "energy_usd", setup.usd_per_kwh, 1.0),
-        ("carbon_kg", "carbon_kg", setup.g_per_kwh, 1e-3),
+    for name, rate, unit in (
+        ("energy_kwh", (1.0,), 1.0),
+        ("energy_usd", setup.usd_per_kwh, 1.0),
+        ("carbon_kg", setup.g_per_kwh, 1e-3),
     ):
         if not rate:
             continue
@@ -57,11 +57,11 @@ def drawn(facts: Facts, up: Spans) -> Drawn:
         idle = all_idle - math.fsum(of_share * idle_kw[vm])
         paid = np.zeros(len(facts.scenario.workload))
         np.add.at(paid, rows, of_share * busy_kw[vm])
-        of_jobs[column] = paid
-        metrics[total] = math.fsum(paid) + idle
-        rounding[total] = 1e-9 * math.fsum(np.abs(of_stay * idle_kw[up.vm]))
-        if total == "energy_kwh":
-            metrics["energy_idle_kwh"], rounding["energy_idle_kwh"] = idle, rounding[total]
+        of_jobs[name] = paid
+        metrics[name] = math.fsum(paid) + idle
+        rounding[name] = 1e-9 * math.fsum(np.abs(of_stay * idle_kw[up.vm]))
+        if name == "energy_kwh":
+            metrics["energy_idle_kwh"], rounding["energy_idle_kwh"] = idle, rounding[name]
     return Drawn(metrics, of_jobs, rounding)
 
 

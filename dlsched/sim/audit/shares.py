@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dlsched.domain.workload import CPU, GPU, Floats, Ints
-from dlsched.sim.audit.facts import Facts, last_before
+from dlsched.sim.audit.facts import SECONDS_PER_H, Facts, last_before
 
-SECONDS_PER_H = 3600.0
 HOURS_OF_MONTH = 30.4 * 24.0
 GRAIN = 2.0**-30
 """Amounts are rounded to this: sums of such numbers are exact, so that a node that empties is empty."""

@@ -17,7 +17,7 @@ from dlsched.ui.frame.tables import number_of
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.frame.uploads import read_once, tag_of
 from dlsched.wording.clock import clock_of
-from dlsched.wording.formats import MISSING, amount, listed, number
+from dlsched.wording.formats import amount, listed, number
 from dlsched.workload.energy_setup import IDLE_SHARE, TEMPLATE, counting_energy, known_power, with_hours
 
 _number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
@@ -115,10 +115,10 @@ def _edited(start: EnergySetup, types: list[str], tag: str) -> EnergySetup:
 
 
 def rate_words(rate: tuple[float, ...], step_s: float) -> str:
-    """Return what a list holds: "24 values, one each 3,600 s, 0.12 to 0.21, mean 0.16"."""
+    """Return what a list holds: "24 values, one each 60 min, 0.12 to 0.21, mean 0.16"."""
     mean = sum(rate) / len(rate)
     span = f"{number(min(rate))} to {number(max(rate))}, mean {number(mean)}"
-    return f"{amount(len(rate), 'value')}, one each {number(step_s / 60)} min, {span}" if rate else MISSING
+    return f"{amount(len(rate), 'value')}, one each {number(step_s / 60)} min, {span}"
 
 
 def _hours(current: Scenario, made: EnergySetup, tag: str) -> None:

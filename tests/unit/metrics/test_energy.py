@@ -11,7 +11,6 @@ from dlsched import simulate as run_of
 from dlsched.domain.cluster import Absence, Cluster, Pool, Terms, VmType
 from dlsched.domain.energy import EnergySetup, GpuPower
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.energy import energy_of
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.summary import summarise
 from dlsched.sim.audit import check_metrics
@@ -140,7 +139,7 @@ def test_energy_changes_no_schedule_and_jobs_and_idle_add_up(policy):
     assert {key: value for key, value in with_.metrics.items() if key not in KEYS and "cpu" not in key} == {
         key: value for key, value in without.metrics.items() if key not in KEYS and "cpu" not in key
     }
-    drawn = energy_of(RunFacts(counted, prepare(counted).truth, with_.log))
+    drawn = RunFacts(counted, prepare(counted).truth, with_.log).energy
     assert drawn is not None
     assert with_.metrics["energy_kwh"] == pytest.approx(float(drawn.job_kwh.sum()) + drawn.idle_kwh)
     assert plain.content_hash != counted.content_hash
