@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from dlsched.domain.actor import NO_LOGIN, Actor
 from dlsched.domain.errors import DlschedError, NotAllowed
@@ -98,6 +98,7 @@ class Runner:
         self._store, self._make_pool, self._who = store, make_pool, who
         self._opened: tuple[WorkerPool, Channel] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-"))
+        self._remove_folder = finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._lock = threading.RLock()
         self._items: dict[str, QueueItem] = {}
         self._waiting: dict[str, QueueItem] = {}
@@ -282,7 +283,7 @@ class Runner:
         if thread is not None:
             self._events.put(None)
             thread.join()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
 
     def stop(self) -> None:
         """Start nothing more and take in nothing: the process is about to end, and its workers are ended next.

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from weakref import finalize
 
 from dlsched.domain.errors import StoreError
 from dlsched.store.store import Store
@@ -28,11 +29,12 @@ class Snapshot(Store):
 
     def __init__(self, path: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-snapshot-"))
+        self._remove_folder = finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         try:
             self.taken_at = _copied(path, self._folder / "store.duckdb")
             super().__init__(self._folder / "store.duckdb")
         except BaseException as error:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._remove_folder()
             if isinstance(error, OSError):
                 raise StoreError(f"The store {path} cannot be copied: {error.strerror or error}.") from error
             raise
@@ -41,7 +43,7 @@ class Snapshot(Store):
     def close(self) -> None:
         """Remove the copy."""
         super().close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
 
 
 def _copied(path: Path, to: Path) -> datetime:

@@ -234,6 +234,19 @@ def test_temporary_files_are_removed(store):
     assert not runner._folder.exists()
 
 
+def test_temporary_files_of_a_process_go_when_it_ends(tmp_path):
+    code = "import os, dlsched.runner.background as b; kept = b.Runner(); print(os.listdir(os.environ['TMPDIR']))"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "dlsched-" in ended.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_reporter_is_rare_and_stops_when_asked(tmp_path):
     report = Reporter(FileChannel(tmp_path), "t")
     report(0.25, "day 1 of 4")
