@@ -128,7 +128,8 @@ _ENTRIES: tuple[KPI, ...] = (
     KPI("total_cost", "Total cost", "usd", "lower",
         "Machine cost + cost of lateness + cost of rejections, always shown with its parts.", "Cost"),
     KPI("total_cost_bound", "Total cost, lower bound", "usd", "neutral",
-        "A proven bound: no policy can cost less on these jobs. A dash where none is known.", "Cost"),
+        "A proven bound: no policy can cost less on these jobs, on rented machines none that keeps the same jobs on "
+        "one machine each. A dash where none is known.", "Cost"),
     KPI("idle_cost", "Paid but idle", "usd", "lower",
         "Cost of the time in which machines had no job.", "Cost"),
     KPI("spare_cost", "Spare GPUs on busy machines", "usd", "lower",

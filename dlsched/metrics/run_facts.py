@@ -116,6 +116,16 @@ class RunFacts:
         total = np.bincount(self.log.piece_row, np.asarray(piece_values, dtype=float), minlength=len(self.jobs))
         return total.astype(float)
 
+    @cached_property
+    def was_spread(self) -> NDArray[np.bool_]:
+        """Which jobs were on several nodes at once."""
+        log = self.log
+        piece = self.piece_of_share
+        apart = (piece[1:] == piece[:-1]) & (log.share_node[1:] != log.share_node[:-1])
+        spread = np.zeros(len(self.jobs), dtype=bool)
+        spread[log.piece_row[piece[1:][apart]]] = True
+        return spread
+
     # ---- jobs --------------------------------------------------------------------------------------
 
     @cached_property

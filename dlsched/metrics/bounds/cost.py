@@ -2,16 +2,18 @@
 
 A node's bill is at least its price per GPU times the GPUs in use, so a job pays at least what its GPU-seconds cost at
 the lowest price per GPU, and it cannot end sooner than its work allows. Where cores or memory count for the scenario,
-they take the place of GPUs. Rounding to hours, idle machines, restarts and
-waiting only add to that; an end within one instant of the due date is not late. With run times by table it is the bound
-of docs/papers/path-relinking.md.
+they take the place of GPUs. On rented slots a job that was never on several of them at once counts only widths that one
+machine of the type holds: where large machines cost more per GPU, wide runs do (decision 072). Rounding to hours, idle
+machines, restarts and waiting only add to that; an end within one instant of the due date is not late. With run times
+by table it is the bound of docs/papers/path-relinking.md.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dlsched.domain.cluster import Cluster, VmType
+from dlsched.domain.cluster import Cluster, VmType, vm_capacity
 from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
@@ -25,6 +27,7 @@ from dlsched.speed.mixing import job_lower_bounds
 from dlsched.speed.parameter_server import ParameterServer
 
 ROWS_AT_ONCE = 20_000
+ROUNDING = 1e-9
 
 
 def total_cost_bound(facts: RunFacts) -> float | None:
@@ -51,8 +54,9 @@ def _by_table(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     usd_per_unit_s = _usd_per_unit_s(facts.scenario)
     widths = np.arange(1, int(speed.limits()[1][rows].max(initial=1)) + 1)
     times = np.full((len(rows), len(usd_per_unit_s), len(widths)), np.inf)
+    row, width = np.repeat(rows, len(widths)), np.tile(widths, len(rows))
     for vm in machines_at_hand(facts.scenario.cluster).tolist():
-        rate = speed.rates_on(np.repeat(rows, len(widths)), np.tile(widths, len(rows)), vm)
+        rate = np.where(_may_hold(facts, row, width, vm), speed.rates_on(row, width, vm), 0.0)
         rate = rate.reshape(len(rows), len(widths))
         np.divide(facts.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
     times *= certain_part(facts, times.min(axis=(1, 2), initial=np.inf))[:, None, None]
@@ -79,7 +83,7 @@ def _by_law(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     bill = np.full(len(rows), np.inf)
     usd_per_unit_s = _usd_per_unit_s(facts.scenario)
     for vm in np.flatnonzero(np.isfinite(usd_per_unit_s)).tolist():
-        rate = speed.rates_on(rows, smallest, vm)
+        rate = np.where(_may_hold(facts, rows, smallest, vm), speed.rates_on(rows, smallest, vm), 0.0)
         usd = np.divide(work * units * usd_per_unit_s[vm], rate, out=np.full(len(rows), np.inf), where=rate > 0)
         np.minimum(bill, usd, out=bill)
     bill = np.where(units > 0, bill, 0.0)
@@ -121,6 +125,17 @@ def _usd_per_unit_s(scenario: Scenario) -> Floats:
             usd[number] = (scenario.cluster.vm_types[number].usd_per_h or 0.0) / HOUR_S / units[number]
     keeps_rate = scenario.options.restart_mode == "delayed" and scenario.options.restart_s > 0
     return np.where(np.isfinite(usd), usd.min(), np.inf) if keeps_rate else usd
+
+
+def _may_hold(facts: RunFacts, rows: Ints, width: Ints, vm: int) -> NDArray[np.bool_]:
+    """Return whether a machine type may hold so many workers of each row: one machine of rented slots, several of them
+    for jobs that were on several at once, and several of owned nodes, where most policies spread jobs.
+    """
+    if not facts.scenario.cluster.free_slots:
+        return np.ones(len(rows), dtype=bool)
+    capacity = np.array(vm_capacity(facts.scenario.cluster.vm_types[vm])) * (1 + ROUNDING)
+    fits = (facts.jobs.demand[rows] * width[:, None] <= capacity).all(axis=1)
+    return np.asarray(fits | facts.was_spread[rows])
 
 
 def _per_worker(facts: RunFacts, rows: Ints) -> Floats:
