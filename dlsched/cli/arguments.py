@@ -94,6 +94,7 @@ STUDIES = {
     "sweep": "how policies compare over a range of one or two settings, in the same futures",
     "size": "the cheapest cluster that meets your targets, and its headroom",
     "growth": "a projection with growing demand: when a target is missed and when to order",
+    "commit": "how many nodes to own or reserve and how many to rent, so that a year costs least",
     "calibrate": "replay a recorded trace and compare the result with its recorded starts",
     "fit": "learn a scheduler from the first half of a log and judge it on the second half",
     "queues": "a run with quotas by queue: use, loans, stopped jobs, waits by cause, and what more quota does",

@@ -14,6 +14,7 @@ from dlsched.store.record import CellStore, ExperimentRecord
 from dlsched.studies import (
     calibration,
     cells,
+    commitment,
     fitting,
     growth,
     history,
@@ -35,6 +36,7 @@ STUDIES: tuple[Study[Any, Any], ...] = (
     cells.STUDY,
     sizing.STUDY,
     growth.STUDY,
+    commitment.STUDY,
     calibration.STUDY,
     fitting.STUDY,
     history.STUDY,

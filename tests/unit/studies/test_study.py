@@ -24,6 +24,7 @@ SPECS: Mapping[str, dict[str, Any]] = {
     "cells": {"scenario": "abc", "cells": [CELL]},
     "size": {"scenario": "abc", "targets": [TARGET]},
     "growth": {"scenario": "abc", "policy": "fifo", "targets": [TARGET]},
+    "commitment": {"scenario": "abc", "targets": [TARGET]},
     "calibration": {"scenario": "abc", "policies": ["fifo"]},
     "fitting": {"scenario": "abc"},
     "history": {"scenario": "abc"},

@@ -1,0 +1,96 @@
+"""``commit``: how many nodes to own or reserve, so that a year costs least at a service target, the rest rented."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers
+from dlsched.cli.goal import add_goal, goal_of
+from dlsched.cli.output import print_mind, print_table, printable
+from dlsched.cli.reading import loaded
+from dlsched.cli.study_command import add_flags, answer_to, complain, known_trust, tell, typed
+from dlsched.domain.errors import InputError
+from dlsched.studies.commitment import STUDY, CommitmentSpec
+from dlsched.studies.commitment.answer import Commitment
+from dlsched.studies.commitment.words import (
+    break_even_words,
+    certainty,
+    numbers_of,
+    premises_of,
+    reached_lines,
+    rows_of,
+    sentence,
+    simulated_words,
+    violations,
+)
+from dlsched.studies.sizing.words import caveats_of_goal
+from dlsched.wording.cautions import violation_words
+from dlsched.wording.caveats import Caveat, plain_caveats
+from dlsched.wording.formats import amount, capital
+from dlsched.wording.typed import NotRead, read, way_out
+
+PRICES = {"base_usd_per_h": "--base-price", "rent_usd_per_h": "--rent-price"}
+TIMES = {"boot_s": "--boot", "idle_timeout_s": "--idle", "rent_after_s": "--rent-after"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the flags."""
+    add_file(parser)
+    add_goal(parser, CommitmentSpec)
+    add_flags(parser, CommitmentSpec, {"base": "TYPE", "terms": "TERMS"})
+    for field, flag in PRICES.items():
+        said = CommitmentSpec.model_fields[field].description
+        parser.add_argument(flag, dest=field, metavar="USD", help=f"{said} (default: of its machine type)")
+    add_flags(parser, CommitmentSpec, {"rent": "TYPE", "rent_terms": "TERMS"})
+    for field, flag in TIMES.items():
+        said = CommitmentSpec.model_fields[field].description
+        parser.add_argument(flag, dest=field, metavar="TIME", help=f"{said} As in 5m (default: as in the scenario)")
+    flags = {"evictions_per_h": "X", "most": "N", "rent_most": "N", "every": "", "most_runs": "N"}
+    add_flags(parser, CommitmentSpec, flags, evictions_per_h="evictions")
+    add_csv(parser, "one line per number of committed nodes")
+    add_keep_numbers(parser)
+    add_compute_options(parser)
+    add_json(parser)
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command; 0 also where nothing meets the targets: that is an answer. 1 when the audit complains."""
+    scenario = loaded(options)
+    own = typed(options, CommitmentSpec)
+    own |= _read(own, PRICES, lambda text: read("usd_per_gpu_h", text), way_out("usd_per_gpu_h"))
+    own |= _read(own, TIMES, lambda text: read("duration", text), way_out("duration"))
+    spec = STUDY.read_spec(own | goal_of(options, scenario))
+    answer = answer_to(STUDY, spec, scenario, options)
+    trust = known_trust(scenario, answer.policy, options)
+    caveats = caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary, trust)
+    plain = {**answer.to_plain(), "numbers": numbers_of(answer), "caveats": plain_caveats(caveats)}
+    tell(options, plain, lambda: _show(answer, caveats), lambda: rows_of(answer))
+    found = violations(answer)
+    return complain(violation_words(found) if found else "")
+
+
+def _read(given: dict[str, Any], flags: dict[str, str], reader: Callable[[str], float], way: str) -> dict[str, float]:
+    """Return the numbers of the fields that were typed; InputError naming the option."""
+    found = {}
+    for field, flag in flags.items():
+        if field in given:
+            try:
+                found[field] = reader(given[field])
+            except NotRead as error:
+                raise InputError(f"{flag} {given[field]:.80}", str(error), way) from None
+    return found
+
+
+def _show(answer: Commitment, caveats: Sequence[Caveat]) -> None:
+    print(printable(sentence(answer)))
+    print_mind(caveats)
+    print(f"{capital(certainty(answer))}. {answer.label}, {amount(answer.runs, 'run')}.")
+    for text in reached_lines(answer):
+        print(printable(text))
+    rows = rows_of(answer)
+    print_table(list(rows[0]), [list(row.values()) for row in rows])
+    year = premises_of(answer)[0]
+    for text in (break_even_words(answer), simulated_words(answer), f"{capital(year.label)}. {year.why}"):
+        print(printable(text))
