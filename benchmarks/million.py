@@ -46,7 +46,7 @@ def lines(folder: Path) -> Iterator[Line]:
         simulate(made_up(folder, 2_000, NODES * 8, LOAD), NODES, policy, repeat=1)  # fills the cache of compiled code
     fifo = simulate(log, NODES)
     yield Line(f"FIFO, {JOBS:,} jobs, {NODES} x 8", "CPU s", 8.0, fifo.cpu_s)
-    yield Line(f"FIFO, {JOBS:,} jobs, {NODES} x 8", "MiB", 1024.0, fifo.peak_mib)
+    yield Line(f"FIFO, {JOBS:,} jobs, {NODES} x 8", "MiB", 1e9 / 2**20, fifo.peak_mib)
     for policy in OTHERS:
         yield Line(f"{policy}, the same jobs, by FIFO", "times", 1.3, simulate(log, NODES, policy).cpu_s / fifo.cpu_s)
     kept = _kept(log, folder / "million.duckdb")

@@ -63,17 +63,7 @@ def split_bill(facts: Facts, billed: Spans, usd: Floats) -> BillSplit:
     """Return the split of the bill; ``usd`` is the bill of each span, all with a price."""
     log, owner = facts.log, facts.piece_of_share
     price = np.array([vm.usd_per_h or 0.0 for vm in facts.vm_types]) / SECONDS_PER_H
-    moments = _moments(log.share_node, log.piece_start_s[owner], log.piece_end_s[owner])
-    stay = last_before(billed.node, billed.start_s, moments.node, moments.time_s + moments.length_s / 2)
-    vm = billed.vm[stay] if len(billed.vm) else np.zeros(len(stay), dtype=np.int64)
-
-    gpus, rest = _grained(facts.held()[:, GPU]), _dominant(facts)
-    count, in_use, other = (moments.level(amount) for amount in (np.ones(len(gpus)), gpus, rest))
-    spent = np.where(count > 0, moments.length_s * price[vm], 0.0)
-    paid = moments.spent(np.where(in_use > 0, spent, 0.0), in_use, gpus)
-    paid += moments.spent(np.where((in_use > 0) | (other <= 0), 0.0, spent), other, rest)
-    paid += moments.spent(np.where((in_use > 0) | (other > 0), 0.0, spent), count, np.ones(len(rest)))
-
+    paid, busy = _paid_by_shares(facts, billed, price)
     length_s = (log.piece_end_s - log.piece_start_s)[owner]
     on_vm = facts.vm_of_share
     own = paid.copy()  # of a machine with nothing to count, jobs use all they pay
@@ -84,7 +74,6 @@ def split_bill(facts: Facts, billed: Spans, usd: Floats) -> BillSplit:
             own[here] = facts.held(here)[:, what] / size * length_s[here] * price[number]
     job_usd = np.zeros(len(facts.scenario.workload))
     np.add.at(job_usd, facts.row_of_share, paid)
-    busy = math.fsum(spent)
     wasted = wasted_s(facts) / np.maximum(log.piece_end_s - log.piece_start_s, np.finfo(float).tiny)
     return BillSplit(
         job_usd=job_usd,
@@ -92,6 +81,25 @@ def split_bill(facts: Facts, billed: Spans, usd: Floats) -> BillSplit:
         spare_usd=max(busy - math.fsum(own), 0.0),
         restart_usd=math.fsum(own * wasted[owner]),
     )
+
+
+def _paid_by_shares(facts: Facts, billed: Spans, price: Floats) -> tuple[Floats, float]:
+    """Return what each share pays, shape (shares,), and what nodes cost while anything is on them.
+
+    ``price`` is $/s by machine type.
+    """
+    log, owner = facts.log, facts.piece_of_share
+    moments = _moments(log.share_node, log.piece_start_s[owner], log.piece_end_s[owner])
+    stay = last_before(billed.node, billed.start_s, moments.node, moments.time_s + moments.length_s / 2)
+    vm = billed.vm[stay] if len(billed.vm) else np.zeros(len(stay), dtype=np.int64)
+
+    gpus, rest = _grained(facts.held()[:, GPU]), _dominant(facts)
+    count, in_use, other = (moments.level(amount) for amount in (np.ones(len(gpus)), gpus, rest))
+    spent = np.where(count > 0, moments.length_s * price[vm], 0.0)
+    paid = moments.spent(np.where(in_use > 0, spent, 0.0), in_use, gpus)
+    paid += moments.spent(np.where((in_use > 0) | (other <= 0), 0.0, spent), other, rest)
+    paid += moments.spent(np.where((in_use > 0) | (other > 0), 0.0, spent), count, np.ones(len(rest)))
+    return paid, math.fsum(spent)
 
 
 def wasted_s(facts: Facts) -> Floats:

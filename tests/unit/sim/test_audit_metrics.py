@@ -150,6 +150,7 @@ def test_wrong_job_column_is_named(column: str) -> None:
 def test_wrong_status_and_rows_are_named() -> None:
     told = audited()
     assert "4 jobs of the workload" in told._replace(jobs=told.jobs[:3]).wrong()[0]
+    assert "4 jobs of the workload in order" in told._replace(jobs=told.jobs.iloc[[1, 0, 2, 3]]).wrong()[0]
     told.jobs.loc[2, "status"] = "failed"
     assert told.wrong() == ["at 250 s: jobs table, job c: status failed, log rejected"]
 
