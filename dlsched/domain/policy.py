@@ -53,6 +53,7 @@ class ListRule:
     ahead of them (conservative). one_by_one: decide after each single event, see :class:`ReviewRule`. fair: the next
     job is always of the user with the lowest dominant share. thresholds_gpu_s: queues by GPU-seconds held. ranks: the
     order of these queues, shape (classes of width, queues), from how many jobs ended in each; lowest first.
+    makes_room: jobs that are to run but find no room on single nodes take it from jobs behind them.
     """
 
     order: Literal["submit", "work", "remaining", "due", "priority", "attained"]
@@ -64,6 +65,7 @@ class ListRule:
     quantum_s: float | None = None
     thresholds_gpu_s: tuple[float, ...] = ()
     ranks: Callable[[Ints], Ints] | None = None
+    makes_room: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,23 +49,50 @@ def start_nothing(adapter: StateAdapter, rows: Ints, order: Order, totals: Total
     return waiting, adapter.reasons_in_order(waiting)
 
 
-def preemptive(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
+def preemptive(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals, *, makes_room: bool = False) -> Left:
     """Select by totals in order, keep the selected where they are, stop the rest, then place (decision 001).
 
     Steps: selected jobs that run keep their nodes; the other running jobs are stopped; selected who wait are placed in
     order; whatever is left goes to the rest in order, a stopped job getting its own nodes back where it can.
+    ``makes_room``: a selected job that has no room on single nodes takes it from selected jobs behind it, which are
+    then of the rest (decision 078).
     """
     rows = sorted_rows(rows, order(adapter.state, rows))
     kinds = adapter.facts.kind_of(rows)
     selected = np.isin(rows, np.array(first_fit(rows, kinds, totals.take), dtype=np.int64), assume_unique=True)
-    chosen, others = rows[selected], rows[~selected]
-    for row in adapter.running(others).tolist():
+    for row in adapter.running(rows[~selected]).tolist():
         adapter.stop(row)
-    newcomers = adapter.waiting(chosen)
-    first_fit(newcomers, adapter.facts.kind_of(newcomers), adapter.start)
+    chosen = rows[selected]
+    newcomers, keepers = adapter.waiting(chosen), adapter.running(chosen)
+
+    def place(row: int) -> bool:
+        return adapter.start(row) or (makes_room and _make_room(adapter, row, behind(row)))
+
+    def behind(row: int) -> Ints:
+        past = chosen[int(np.flatnonzero(chosen == row)[0]) + 1 :]
+        return adapter.running(past[np.isin(past, keepers, assume_unique=True)])
+
+    first_fit(newcomers, adapter.facts.kind_of(newcomers), place)
+    others = rows[~selected | np.isin(rows, np.array(list(adapter.stopped), dtype=np.int64), assume_unique=True)]
     first_fit(others, _kinds_but_stopped(adapter, others), lambda row: adapter.resume(row) or adapter.start(row))
     left = adapter.waiting(rows)
     return left, adapter.reasons(left)
+
+
+def _make_room(adapter: StateAdapter, row: int, behind: Ints) -> bool:
+    """Stop running rows, the last first, until a row has room, and start it; return whether it has.
+
+    Those whose nodes are still free then go on there, the first first: all of them where the room was not enough.
+    """
+    given_up: list[int] = []
+    for other in behind[::-1].tolist():
+        adapter.stop(other)
+        given_up.append(other)
+        if adapter.start(row):
+            break
+    for other in reversed(given_up):
+        adapter.resume(other)
+    return bool(adapter.running(np.array([row])).size)
 
 
 def _kinds_but_stopped(adapter: StateAdapter, rows: Ints) -> Ints:

@@ -111,9 +111,15 @@ class GittinsPolicy(ListPolicy):
         sample = np.bincount(needs, minlength=len(NEEDS_GPU_S))
         self._ranks_from = partial(gittins_ranks, sample=sample, by_width=params.by_width, goal=params.goal)
         rule = ListRule(
-            "attained", blocking=False, preemptive=True, thresholds_gpu_s=_THRESHOLDS_GPU_S, ranks=self._ranks_from
+            "attained",
+            blocking=False,
+            preemptive=True,
+            thresholds_gpu_s=_THRESHOLDS_GPU_S,
+            ranks=self._ranks_from,
+            makes_room=True,
         )
-        super().__init__(self._rank, preemptive, rule, self._next_setback_s, params.vm_type)
+        in_order = partial(preemptive, makes_room=True)
+        super().__init__(self._rank, in_order, rule, self._next_setback_s, params.vm_type)
         self._ended = np.zeros((NUM_WIDTHS, len(NEEDS_GPU_S)), dtype=np.int64)
         self._learn_at = 1
         self._active, self._num_seen = np.zeros(0, dtype=np.int64), 0

@@ -48,13 +48,15 @@ def _decide_queue(run: Run, queue: int, now: float) -> None:
     if of.num_runners > 2 * of.num_running + SPARE or of.num_runners + of.num_waiting > of.most_runners:
         put_queue_in_order(run, queue, now)
     run.counts[OUT] = 0
-    if not all_fit(run, queue):
+    if run.rule[0].makes_room or not all_fit(run, queue):
         put_queue_in_order(run, queue, now)
         if not select(run, queue):
             return
         for k in range(run.counts[OUT]):
-            hold(run, run.runners[run.out[k]].row, -1)
-        if _place_selected(run, now) and of.one_total:
+            row = run.runners[run.out[k]].row
+            hold(run, row, -1)
+            run.jobs[row].gave_up = 1
+        if _place_selected(run, queue, now) and of.one_total:
             for k in range(run.counts[OUT]):
                 _stop(run, run.out[k], now)
             return
@@ -62,16 +64,59 @@ def _decide_queue(run: Run, queue: int, now: float) -> None:
 
 
 @compiled
-def _place_selected(run: Run, now: float) -> bool:
-    """Start the selected that wait, in order, where they have room; return whether all had."""
-    all_placed = True
+def _place_selected(run: Run, queue: int, now: float) -> bool:
+    """Start the selected that wait, in order, where they have room; return whether all had room that was free."""
+    all_placed, past = True, run.queues[queue].first_runner + run.queues[queue].num_runners
+    run.shut[:] = 0
     for k in range(run.counts[SELECTED]):
         kind = run.jobs[run.selected[k]].kind
         if has_room(run, kind):
             start_first(run, kind, now, find(run, kind))
         else:
             all_placed = False
+            if run.rule[0].makes_room and not run.shut[kind]:
+                run.shut[kind] = not _make_room(run, kind, past, now)  # nor is there room for a later one
     return all_placed
+
+
+@compiled
+def _make_room(run: Run, kind: int, past: int, now: float) -> bool:
+    """Let runners ahead of a place give their nodes up, the last first, until the first of a kind has room behind
+    which they are, and start it; return whether it has.
+
+    Those whose nodes are still free then keep them, the first first; the others are out.
+    """
+    runners, jobs, head = run.runners, run.jobs, run.sorted[run.lanes[kind].first]
+    key, row, place, has = head.key, head.row, past, False
+    first = run.queues[run.kinds[kind].queue].first_runner
+    while not has and place > first and goes_before(key, row, runners[place - 1].key, runners[place - 1].row):
+        place -= 1
+        if not jobs[runners[place].row].gave_up:
+            hold(run, runners[place].row, -1)
+            jobs[runners[place].row].gave_up = 2
+            has = has_room(run, kind)
+    if has:
+        start_first(run, kind, now, find(run, kind))
+    for other in range(place, past):
+        if jobs[runners[other].row].gave_up == 2:
+            keeps = _own_nodes_free(run, runners[other].row)
+            jobs[runners[other].row].gave_up = not keeps
+            if keeps:
+                hold(run, runners[other].row, 1)
+            else:
+                _put_out(run, other)
+    return has
+
+
+@inlined
+def _put_out(run: Run, place: int) -> None:
+    """Put a place among the runners into ``out``, which is in order."""
+    at = run.counts[OUT]
+    while at > 0 and run.out[at - 1] > place:
+        run.out[at] = run.out[at - 1]
+        at -= 1
+    run.out[at] = place
+    run.counts[OUT] += 1
 
 
 @compiled
@@ -112,6 +157,7 @@ def _offer(run: Run, place: int, now: float) -> None:
     """Let a runner that has given its nodes back go on there, or elsewhere, or stop it."""
     row = run.runners[place].row
     kind = run.jobs[row].kind
+    run.jobs[row].gave_up = 0
     if _own_nodes_free(run, row):
         hold(run, row, 1)
     elif has_room(run, kind):
@@ -142,7 +188,7 @@ def _stop(run: Run, place: int, now: float) -> None:
     row = run.runners[place].row
     run.runners[place].row = -1
     close_piece(run, row, now, _PREEMPTED, 0.0)
-    run.jobs[row].stopped = 1
+    run.jobs[row].stopped, run.jobs[row].gave_up = 1, 0
     enqueue(run, row)
 
 

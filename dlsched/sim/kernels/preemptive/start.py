@@ -232,7 +232,7 @@ def _rule_table(prepared: Prepared, rule: ListRule, groups: Groups) -> NDArray[n
     table["limited"] = groups.limited
     table["key"], table["quantum_s"] = int(key), rule.quantum_s or 0.0
     table["checkpoint_s"], table["horizon_s"] = options.checkpoint_s, options.horizon_s or np.inf
-    table["most_idle"] = IDLE_CALLS
+    table["most_idle"], table["makes_room"] = IDLE_CALLS, rule.makes_room
     table["restart_s"], table["moves_restart"] = options.restart_s, options.restart_mode == "pause"
     table["learn_at"] = np.iinfo(np.int64).max if rule.ranks is None else 1
     table["most_shares"], table["joined_s"] = _most_shares(prepared, groups), np.nan

@@ -42,6 +42,7 @@ JOB = np.dtype(
         ("waits", "u1"),
         ("in_ends", "u1"),  # a note while the heap of ends is cleared
         ("is_bug", "u1"),
+        ("gave_up", "u1"),  # notes of one decision: its nodes, as it is out or (2) as room is made
     ],
     align=True,
 )
@@ -123,6 +124,7 @@ RULE = np.dtype(
         ("horizon_s", "f8"),
         ("most_idle", "i8"),  # decisions in a row by the alarm alone while nothing runs; after these it waits
         ("stalled", "i8"),
+        ("makes_room", "i8"),
         ("most_shares", "i8"),  # that can be held at once
         ("learn_at", "i8"),  # ranks are made anew when so many jobs have been learnt from
         ("joined_s", "f8"),  # when the run is joined in the middle; NaN = it is not, or has been

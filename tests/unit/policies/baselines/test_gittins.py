@@ -21,10 +21,11 @@ from dlsched.policies.baselines.gittins import (
 )
 from dlsched.policies.registry import find
 from dlsched.policies.shared.ranks import NUM_WIDTHS, next_learning, width_class, worse_from_gpu_s
+from dlsched.sim.audit import audit
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import PieceEnd, RunLog
 from dlsched.sim.prepare import prepare
-from tests.support.sim_fakes import jobs, nodes, scenario
+from tests.support.sim_fakes import jobs, nodes, pieces, scenario
 
 # ---- the index -----------------------------------------------------------------------------------------
 
@@ -223,6 +224,34 @@ def test_a_job_that_has_turned_out_long_makes_way_for_one_that_is_likely_short()
     log = run((0, 50_000, 1), (30, 40, 1), (5000, 60, 1), sample_gpu_s=MIXED)
     assert log.job_end_s.tolist() == [50_100, 104, 5060]  # the second waits until 64: the first may be short too
     assert (log.piece_end == PieceEnd.PREEMPTED).sum() == 2
+
+
+def two_nodes(sample_gpu_s: list[float], **params: Any) -> RunLog:
+    """Return the log of two long jobs alone on two nodes of 2 GPUs each, when one of 2 GPUs comes at 200.
+
+    The short jobs beside them, from 0 to 100, are why they are not on one node.
+    """
+    rows = (0, 50_000, 1), (0, 100, 1), (0, 50_000, 1), (0, 100, 1), (200, 60, 2)
+    spec = find("gittins")
+    prepared = prepare(scenario(jobs(*rows), nodes(2, gpus=2)))
+    log = run_engine(prepared, spec.build(spec.parse({"sample_gpu_s": sample_gpu_s} | params)))
+    assert audit(prepared.scenario, prepared.truth, log) == []
+    return log
+
+
+def test_a_wide_job_takes_a_node_from_jobs_behind_it():
+    """Two GPUs are free, on two nodes: the last of those behind moves to the other node."""
+    log = two_nodes(MIXED)
+    assert pieces(log, 4) == [(200, 260, 2, PieceEnd.COMPLETED)]
+    assert [piece[3] for piece in pieces(log, 2)] == [PieceEnd.MOVED, PieceEnd.COMPLETED]
+    assert log.job_end_s[[0, 2]].tolist() == [50_000, 50_000]
+
+
+def test_a_wide_job_takes_no_node_from_jobs_ahead_of_it():
+    """Of jobs that are alike, those that have come far are ahead."""
+    log = two_nodes([50_000.0] * 1000, goal="turnaround")
+    assert not (log.piece_end == PieceEnd.MOVED).any()
+    assert pieces(log, 4)[0][0] == 50_000
 
 
 def test_it_learns_from_the_jobs_of_the_run():

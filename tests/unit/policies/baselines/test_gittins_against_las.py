@@ -1,4 +1,4 @@
-"""Gittins against LAS: what decision 073 says of made-up jobs, and of Philly where it is at hand."""
+"""Gittins against LAS: what decision 078 says of made-up jobs, and of Philly where it is at hand."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def made_up(run_times_s: Floats, widths: Floats, dice: np.random.Generator, load
     return Scenario(Workload.from_columns(columns), nodes(20))
 
 
-def against_las(scenario: Scenario) -> tuple[float, float, float]:
-    """Return bounded slowdown, mean turnaround time and stops of Gittins as parts of those of LAS."""
-    keys = "slowdown_bounded_mean", "jct_mean", "preemptions"
+def against_las(scenario: Scenario) -> list[float]:
+    """Return slowdown, bounded slowdown, mean turnaround time and stops of Gittins as parts of those of LAS."""
+    keys = "slowdown_mean", "slowdown_bounded_mean", "jct_mean", "preemptions"
     found: list[dict[str, Any]] = [dict(simulate(scenario, policy).metrics) for policy in ("gittins", "las")]
-    slowdown, jct, stops = (found[0][key] / found[1][key] for key in keys)
-    return slowdown, jct, stops
+    return [found[0][key] / found[1][key] for key in keys]
 
 
 @pytest.mark.parametrize(
     ("kind", "most"),
     [
-        pytest.param("alike", (0.95, 0.95, 0.1), id="alike"),
-        pytest.param("exponential", (1.02, 1.01, 0.25), id="exponential: no order is better than another but by width"),
-        pytest.param("lognormal", (1.02, 1.01, 0.5), id="lognormal: the tail is heavy, so LAS is hard to beat"),
-        pytest.param("by width", (0.95, 0.9, 0.25), id="alike within each width"),
+        pytest.param("alike", (0.98, 0.98, 0.95, 0.1), id="alike"),
+        pytest.param("exponential", (1.0, 1.0, 1.0, 0.35), id="exponential"),
+        pytest.param("lognormal", (1.0, 1.0, 1.01, 1.0), id="lognormal: the tail is heavy, so LAS is hard to beat"),
+        pytest.param("by width", (0.95, 0.95, 0.9, 0.25), id="alike within each width"),
+        pytest.param("bimodal", (0.9, 1.0, 1.0, 0.35), id="bimodal: minutes or half a day"),
     ],
 )
-def test_made_up_jobs(kind: str, most: tuple[float, float, float]):
+def test_made_up_jobs(kind: str, most: tuple[float, float, float, float]):
     dice = np.random.default_rng(11)
     widths = dice.choice([1.0, 2.0, 4.0, 8.0, 16.0], 4000, p=[0.5, 0.15, 0.15, 0.15, 0.05])
     run_times_s = {
@@ -55,6 +55,7 @@ def test_made_up_jobs(kind: str, most: tuple[float, float, float]):
         "lognormal": dice.lognormal(7, 2, 4000),
         "by width": dice.lognormal(0, 0.3, 4000)
         * np.select([widths == 1, widths == 2, widths == 4, widths == 8], [600.0, 20_000.0, 1000.0, 7200.0], 3000.0),
+        "bimodal": np.where(dice.random(4000) < 0.8, dice.lognormal(5, 0.5, 4000), dice.lognormal(10.5, 0.5, 4000)),
     }
     found = against_las(made_up(run_times_s[kind], widths, dice))
     assert all(np.less_equal(found, most)), found
@@ -64,4 +65,4 @@ def test_made_up_jobs(kind: str, most: tuple[float, float, float]):
 @pytest.mark.parametrize("count", [60, 75])
 def test_philly(count: int):
     found = against_las(Scenario(read_trace(PHILLY).workload, nodes(count)))
-    assert all(np.less_equal(found, (1.01, 1.0, 0.25))), found
+    assert all(np.less_equal(found, (0.97, 1.0, 1.0, 0.25))), found
