@@ -63,6 +63,8 @@ class RentedNodes:
         """When all nodes have booted that a job needs beside this one: it does not leave before."""
         self.waits_from_s: dict[int, float] = {}
         self.starts_at_last_try = -1
+        self.keeps_all = False
+        """No node is given back, since the last attempt, until a job has started."""
         world.joined_queue = []
         for node in self.pool_of:
             self._put_away(node)
@@ -108,12 +110,17 @@ class RentedNodes:
         if joined or any(event.kind in _MAY_RENT_AFTER for event in events):
             self._rent(now_s)
         self._look_for_idle(now_s)
+        if self.keeps_all and world.num_starts > self.starts_at_last_try:
+            self.keeps_all = False
+            self._may_go(now_s, self.idle_from_s)
 
     def try_again(self, now_s: float) -> bool:
         """Rent once more while nothing runs and nothing is due, so that any waiting job fits; return whether any was.
 
-        Policies have queues of their own order, in which a job may be first that others left no node for. Only if a job
-        has started since the last such attempt: a policy that starts none on what it gets will not later.
+        Policies have queues of their own order, in which a job may be first that others left no node for, or start jobs
+        at times of their own, when nodes with a short idle timeout have gone: so these nodes stay until a job has
+        started. Only if a job has started since the last such attempt: a policy that starts none on what it gets will
+        not later.
         """
         if self.world.num_starts == self.starts_at_last_try:
             return False
@@ -121,7 +128,8 @@ class RentedNodes:
         rows = self.world.waiting.array().tolist()
         needed = sorted({node for row in rows for node in self._needed_for([row], now_s)})
         self._request(needed, now_s)
-        return bool(needed)
+        self.keeps_all = bool(needed)
+        return self.keeps_all
 
     def _outage(self, pool: _Pool, at_s: float, *, ends: bool) -> EventKind:
         if ends:
@@ -141,7 +149,7 @@ class RentedNodes:
 
     def _give_back(self, node: int, at_s: float) -> EventKind:
         pool = self.pool_of[node]
-        if sum(other in self.leased for other in pool.nodes) <= pool.terms.min_nodes:
+        if self.keeps_all or sum(other in self.leased for other in pool.nodes) <= pool.terms.min_nodes:
             return EventKind.NONE
         return self._end_lease(node, at_s, None)
 
@@ -254,11 +262,13 @@ class RentedNodes:
             evicted_s = booted_s + eviction_after_s(self.seed, node, self.leases_before[node], terms.evictions_per_h)
             if evicted_s < math.inf:
                 queue.push(evicted_s, EventType.EVICTED, node)
-        for number in {self.pool_of[node].number for node in nodes}:  # idle nodes that the minimum kept may go now
-            for node, from_s in list(self.idle_from_s.items()):
-                pool = self.pool_of[node]
-                if pool.number == number:
-                    self._is_idle_from(node, from_s, not_before_s=now_s)
+        pools = {self.pool_of[node].number for node in nodes}  # their idle nodes that the minimum kept may go now
+        self._may_go(now_s, [node for node in self.idle_from_s if self.pool_of[node].number in pools])
+
+    def _may_go(self, now_s: float, idle: Iterable[int]) -> None:
+        """Let idle nodes that were kept go, from now on."""
+        for node in list(idle):
+            self._is_idle_from(node, self.idle_from_s[node], not_before_s=now_s)
 
     def _keep_minimum(self, now_s: float) -> None:
         for pool in self.pools:

@@ -63,13 +63,23 @@ def _check_given_back(facts: Facts, findings: Findings) -> None:
 
 
 def _check_idle(facts: Facts, findings: Findings) -> None:
-    """No node is idle for longer than its timeout, unless for a minimum, or for nodes that boot for the same job."""
+    """No node is idle for longer than its timeout, unless for a minimum, or for nodes that boot for the same job.
+
+    Nodes that are requested while nothing runs may all stay until a job starts.
+    """
     log = facts.log
     terms = [facts.rented[node] for node in log.lease_node.tolist()]
     starts_s = np.sort(log.lease_start_s)
     last_start_s = starts_s[np.searchsorted(starts_s, log.lease_end_s, side="left") - 1]
     booted_s = last_start_s + max(one.boot_s for one in facts.rented.values())
-    idle_s = log.lease_end_s - np.maximum(_last_busy_s(facts), booted_s)
+    kept_s = np.maximum(_last_busy_s(facts), booted_s)
+    if len(log.piece_row):
+        piece_starts_s, piece_ends_s = np.sort(log.piece_start_s), np.sort(log.piece_end_s)
+        after = np.searchsorted(piece_starts_s, last_start_s, side="left")
+        none_runs = after == np.searchsorted(piece_ends_s, last_start_s + slack_s(last_start_s), side="right")
+        next_s = np.append(piece_starts_s, log.end_s)[after]
+        kept_s = np.where(none_runs, np.maximum(kept_s, next_s), kept_s)
+    idle_s = log.lease_end_s - kept_s
     most_s = np.array([one.idle_timeout_s for one in terms])
     no_minimum = np.array([one.min_nodes == 0 for one in terms])
     findings.flag(

@@ -10,6 +10,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.plan import Plan, run_on
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.truth import eviction_after_s
+from dlsched.policies.registry import find
 from dlsched.sim import kernels
 from dlsched.sim.audit import audit
 from dlsched.sim.engine import run_engine
@@ -153,6 +154,38 @@ def test_a_policy_with_an_order_of_its_own_gets_room_for_whichever_job_it_puts_f
 
     log = run(jobs((0, 10, 8), (0, 10, 16)), pool("on-demand", count=2), plan=lifo)
     assert not np.isnan(log.job_end_s).any()
+
+
+@pytest.mark.parametrize("idle_timeout_s", [0, 5])
+def test_slurm_holds_a_stopped_job_back_for_longer_than_idle_nodes_stay(idle_timeout_s: float):
+    """Taken back at 50, the job may start again from 170 on, in passes every 30 s; its node has come and gone by then.
+
+    The one requested once nothing else is due stays for the next pass.
+    """
+    spot = pool("spot", idle_timeout_s=idle_timeout_s, outages=(Outage(start_s=50, end_s=60),))
+    prepared = prepare(scenario(jobs((0, 100, 8)), Cluster(pools=(spot,))))
+    spec = find("slurm")
+    log = run_engine(prepared, spec.build(spec.parse({})))
+    assert not log.stalled
+    assert audit(prepared.scenario, prepared.truth, log) == []
+    assert [round(start, 6) for start, _, _, _ in pieces(log, 0)] == [10, 183]
+    assert leases(log) == [(0, 0, 50), (0, 60, 70 + idle_timeout_s), (0, 171, 243)]
+
+
+def test_nodes_of_the_last_attempt_go_when_a_job_has_started():
+    """Jobs start at multiples of 50 s only, and nodes that nobody uses go after 20 s.
+
+    Those requested at 50, as nothing else is due, stay until 100, when the narrow job starts; the wide one does not fit
+    then.
+    """
+
+    def at_fifties(state):
+        return Plan(wake_at_s=50 * math.ceil(state.now_s / 50)) if state.now_s % 50 else fifo_plan(state)
+
+    log = run(jobs((0, 100, 2), (0, 10, 16)), pool("on-demand", count=3), plan=at_fifties)
+    assert [piece[0] for row in (0, 1) for piece in pieces(log, row)] == [100, 300]
+    unused = [(0, 0, 30), (1, 0, 30), (2, 0, 30)]
+    assert leases(log) == sorted([*unused, (0, 50, 230), (1, 50, 100), (1, 200, 230), (0, 250, 310), (1, 250, 310)])
 
 
 # ---- what is paid -------------------------------------------------------------------------------------
