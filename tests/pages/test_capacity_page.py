@@ -8,6 +8,7 @@ from streamlit.util import calc_hash
 
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
+from dlsched.studies import registry
 from dlsched.studies.sweep import STUDY, read_spec, run_sweep
 from dlsched.ui.plan.sweep_form import METRICS
 from tests.pages.conftest import ROOT
@@ -32,7 +33,15 @@ def swept(mode: str) -> ExperimentRecord:
     return ExperimentRecord("sweep", spec.model_dump(mode="json"), answer, STUDY.version, f"nodes, {mode}")
 
 
+def committed() -> ExperimentRecord:
+    """Return the record of a search for what to commit to."""
+    plain = {"scenario": scenario().content_hash, "targets": [{"metric": "wait_p95", "limit": 600.0}], "most": 2,
+             "rent_usd_per_h": 9.0, "futures": {"seeds": [0]}}  # fmt: skip
+    return registry.compute("commitment", plain, subject=scenario())
+
+
 RECORDS = {
+    "Commit or rent": committed,
     "Size": lambda: answered(("wait_p95", 30.0)),
     "Growth": lambda: months(30.0),
     "Range": lambda: swept("grid"),
@@ -80,7 +89,9 @@ def test_an_answer_opens_the_part_of_its_kind_whatever_part_the_link_names(
     assert not app.error
     assert part(app) == ("Headroom" if (kind, named) == ("Size", "Headroom") else kind)
     assert experiment in app.query_params["experiment"]
-    assert not {"size-ask", "growth-ask", "range-ask", "sensitivity-ask"} & keys(app)  # it is answered
+    assert not {"size-ask", "growth-ask", "range-ask", "sensitivity-ask", "commitment-ask"} & keys(
+        app
+    )  # it is answered
     assert app.session_state["scenario_hash"] == scenario().content_hash
     again = app.run()
     assert part(again) == part(app)
@@ -89,7 +100,7 @@ def test_an_answer_opens_the_part_of_its_kind_whatever_part_the_link_names(
 def test_going_from_part_to_part_and_back_shows_the_answer_of_each(store: Store, open_page: OpenPage) -> None:
     ids = {kind: saved(store, make()) for kind, make in RECORDS.items()}
     app = opened(store, open_page)
-    for name in ("Size", "Growth", "Range", "Sensitivity", "Headroom", "Range", "Size"):
+    for name in ("Size", "Commit or rent", "Growth", "Range", "Sensitivity", "Headroom", "Range", "Size"):
         app = app.segmented_control(key="part").set_value(name).run()
         assert not app.exception
         assert app.query_params["experiment"] == ids[{"Headroom": "Size"}.get(name, name)], name
@@ -140,4 +151,5 @@ def test_what_is_no_planners_word_stays_in_range(store: Store, open_page: OpenPa
     for kind, make in RECORDS.items():
         app = open_page(PAGE, experiment=saved(store, make()))
         text = shown(app).lower()
-        assert ("regret" in text, "knee" in text) == ((True, True) if kind == "Range" else (False, False)), kind
+        assert ("knee" in text) == (kind == "Range"), kind
+        assert ("regret" in text) == (kind in ("Range", "Commit or rent")), kind

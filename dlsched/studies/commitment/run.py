@@ -16,7 +16,7 @@ from dlsched.studies.commitment.search import least, usual_looks
 from dlsched.studies.commitment.spec import CommitmentSpec
 from dlsched.studies.commitment.use import Use, use_of
 from dlsched.studies.design import Variant, basis_of, check_variant, run_variants
-from dlsched.studies.estimate import LIST_RUN_S, estimate_run
+from dlsched.studies.estimate import estimate_run
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing import SizeSpec, run_size
@@ -29,6 +29,10 @@ from dlsched.wording.formats import amount
 
 ALL_RUNS = 3
 """About so many times the futures are run to find how many nodes do without renting, in compiled loops."""
+
+
+RENTED_RUN_S = 0.5
+"""CPU seconds of a run of 1,000 jobs with rented nodes, which the engine plays: a guess before the jobs are known."""
 
 
 class _OutOfRuns(Exception):
@@ -109,7 +113,7 @@ def check(spec: CommitmentSpec, scenario: Scenario) -> Mix:
 
 def estimate_s(spec: CommitmentSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the answer takes."""
-    run_s = LIST_RUN_S if scenario is None else estimate_run(scenario, spec.policy).seconds
+    run_s = RENTED_RUN_S if scenario is None else estimate_run(scenario, spec.policy).seconds
     return usual_runs(spec, scenario) * run_s
 
 

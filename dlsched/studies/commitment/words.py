@@ -61,9 +61,10 @@ def money_year(usd: float | None) -> str:
     return MISSING if usd is None else f"{money(usd)}/year"
 
 
-def question_words(spec: CommitmentSpec, goal: str, most: int) -> str:
+def question_words(spec: CommitmentSpec, goal: str) -> str:
     """Return what is asked; ``goal``: targets, policy and conditions in words."""
-    return f"How many of 0 to {amount(most, 'node')} should be committed to, so that {goal} costs least a year?"
+    most = f", up to {spec.most:,}" if spec.most else ""
+    return f"How many nodes{most} should be committed to, and the rest rented, to keep {goal} at the least cost a year?"
 
 
 def sentence(found: Commitment) -> str:
@@ -144,26 +145,31 @@ def over_words(found: Commitment) -> str:
 
 def against_words(found: Commitment) -> str:
     """Return the best mix against renting all and against renting nothing."""
-    texts = []
+    told = []
     if found.best != 0 and (less := saving_to_all_rented(found)) is not None:
         missed = "" if found.check(0).verdict == "meets" else ", which misses the target"
-        texts.append(f"{_less(less)} than renting all{missed}")
+        told.append((less, f"renting all{missed}"))
     if (less := saving_to_all_committed(found)) is not None:
         verb = "owning" if found.base.kind == "owned" else "reserving"
-        texts.append(f"{_less(less)} than {verb} all ({amount(found.all_committed or 0, 'node')})")
+        told.append((less, f"{verb} {amount(found.all_committed or 0, 'node')} and renting nothing"))
+    texts = [f"{_less(less)} than {other}{_cheaper_in(less)}" for less, other in told]
     return f"That is {' and '.join(texts)}." if texts else ""
 
 
 def _less(less: Saving) -> str:
-    word = "less" if less.usd >= 0 else "more"
-    text = f"{money(abs(less.usd))} a year {word}"
-    if less.low is not None and less.high is not None and less.n > 1:
-        ends = sorted((abs(less.low), abs(less.high)))
-        clear = less.low * less.high > 0
-        around = f"95% interval {money(ends[0])} to {money(ends[1])}" if clear else "the 95% interval includes none"
-        text += f" ({around}; {'cheaper' if less.usd >= 0 else 'dearer'} in "
-        text += f"{less.cheaper if less.usd >= 0 else less.n - less.cheaper:,} of {less.n:,})"
-    return text
+    return f"{money(abs(less.usd))} a year {'less' if less.usd >= 0 else 'more'}"
+
+
+def _cheaper_in(less: Saving) -> str:
+    return f" (cheaper in {less.cheaper:,} of {amount(less.n, 'future')})" if less.n > 1 else ""
+
+
+def _saved(less: Saving, other: str) -> str:
+    """Return a saving with its interval: "Against all rented $395,000 a year less, 95% interval $376,000 to …"."""
+    text = f"Against {other}: {_less(less)}{_cheaper_in(less)}"
+    if less.low is None or less.high is None or less.n < 2:
+        return f"{text}."
+    return f"{text}, 95% interval of what is saved {money(less.low)} to {money(less.high)}."
 
 
 def reached_lines(found: Commitment) -> list[str]:
@@ -235,9 +241,12 @@ def cards_of(found: Commitment) -> list[tuple[str, str, str]]:
     if cost is not None:
         mix = f"Best mix, {amount(found.best or 0, 'node')}" if nothing else "Cost per year"
         cards.append((mix, money(cost.usd), f"{capital(cost_words(cost))}, {over_words(found)}."))
-    for label, less in (("all rented", saving_to_all_rented(found)), ("all committed", saving_to_all_committed(found))):
-        if less is not None and not nothing and (found.best or label != "all rented"):
-            cards.append((f"Saved against {label}", money(less.usd), f"{capital(_less(less))}."))
+    savings = {"all rented": saving_to_all_rented(found), "all committed": saving_to_all_committed(found)}
+    saved = {label: less for label, less in savings.items() if less and (found.best or label != "all rented")}
+    if saved and not nothing:
+        least = min(saved.values(), key=lambda less: less.usd)
+        words = " ".join(_saved(less, label) for label, less in saved.items())
+        cards.append(("Saved, at least", money(least.usd), words))
     if not found.rule.exact and found.best is not None and not nothing:
         regret = known[found.best]
         text = (

@@ -10,13 +10,14 @@ from typing import Any
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.studies.commitment.words import BEFORE
 from dlsched.studies.sweep.presets import PRESETS, Mode
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers
 from dlsched.ui.frame import link
 from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.frame.parts import part_of_page
-from dlsched.ui.plan import growth, headroom, size, size_state, sweep_form, sweep_view
+from dlsched.ui.plan import commitment, growth, headroom, size, size_state, sweep_form, sweep_view
 from dlsched.ui.plan.sweep_form import PRESET
 from dlsched.ui.plan.sweep_runs import SWEEPS
 from dlsched.ui.study_page import Form, study_page
@@ -44,6 +45,9 @@ def _of_sweeps(mode: Mode, before: str, earlier: str) -> Part:
 PARTS = {
     "Size": Part(
         size_state.SIZES, "How many nodes do I need?", Form(size.fill, size.fields), size.view, size.HOW
+    ),
+    "Commit or rent": Part(
+        size_state.COMMITMENTS, BEFORE, Form(commitment.fill, commitment.fields), commitment.view, commitment.HOW
     ),
     "Headroom": Part(
         size_state.SIZES, "How many more jobs can the cluster handle?", Form(size.fill, headroom.fields),

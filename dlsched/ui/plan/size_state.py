@@ -1,4 +1,4 @@
-"""Searches for a size and months ahead: their answers, what they are opened with, how long they take, what is next."""
+"""Searches for a size or a commitment, and months ahead: answers, what they are opened with, time, what is next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
-from dlsched.studies import growth, sizing
+from dlsched.studies import commitment, growth, sizing
+from dlsched.studies.commitment import CommitmentSpec
+from dlsched.studies.commitment.answer import Commitment
 from dlsched.studies.design import Variant
 from dlsched.studies.design.factor import Value
 from dlsched.studies.growth import GrowthSpec
@@ -38,6 +40,7 @@ WANTED, TAKEN = "size-wanted", "size-taken"
 
 SIZES = Answers(sizing.STUDY)
 MONTHS = Answers(growth.STUDY)
+COMMITMENTS = Answers(commitment.STUDY)
 
 
 def newest_size(scenario_hash: str) -> Sizing | None:
@@ -58,7 +61,7 @@ def note_wanted() -> None:
         link.misread(*linked)
     elif linked != st.session_state.get(TAKEN):
         st.session_state[WANTED] = linked
-        for one in (SIZES, MONTHS):
+        for one in (SIZES, MONTHS, COMMITMENTS):
             st.session_state.pop(f"{one.key}-filled", None)
 
 
@@ -73,7 +76,7 @@ def open_for(
         A condition that is something to choose, such as nodes.
     """
     refuse_options(condition, scenario)
-    for one in (SIZES, MONTHS):
+    for one in (SIZES, MONTHS, COMMITMENTS):
         st.session_state.pop(f"{one.key}-filled", None)
     st.session_state.pop(TAKEN, None)
     link = {targets.CONDITION: ",".join(written(condition, ":")), "policy": policy}
@@ -113,7 +116,9 @@ def _read_params(text: str) -> dict[str, Any]:
     return found
 
 
-def caveats(shown: Shown[SizeSpec, Sizing] | Shown[GrowthSpec, Growth], scenario: Scenario) -> tuple[Caveat, ...]:
+def caveats(
+    shown: Shown[SizeSpec, Sizing] | Shown[GrowthSpec, Growth] | Shown[CommitmentSpec, Commitment], scenario: Scenario
+) -> tuple[Caveat, ...]:
     """Return what stands beside an answer about targets; nothing is known where its scenario is elsewhere."""
     if shown.elsewhere:
         return ()
