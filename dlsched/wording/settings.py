@@ -106,6 +106,8 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return value_words(key, unit, value)
     if value is not None and key.partition(".")[0] in QUEUE_VALUES:
         return _queue_words(key, label, unit, value)
+    if key.startswith("terms."):
+        return f"{key.partition('.')[2]} as {value}"
     if key == "vm_types":
         return f"only the VM types {listed(str(value).split('+'))}"
     name = "run times" if key == "run_time_spread" else within_sentence(label.partition(" (")[0])

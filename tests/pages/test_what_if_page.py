@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.cluster import Cluster, Pool, Terms, VmType
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.metrics.kpi import KPIS
@@ -90,6 +90,20 @@ def expected(scenario: Scenario, changed: Variant, futures: Futures | None = Non
     spec = unchanged(scenario, "fifo", futures=futures).model_copy(update={"changed": changed, "condition": condition})
     answer = run_what_if(spec, scenario)
     return sentence(answer, comparison_of(answer))
+
+
+@pytest.mark.usefixtures("runner")
+def test_rented_nodes_are_reserved_or_fetched_later_by_one_click(store: Store, open_page: OpenPage) -> None:
+    own, cloud = (Pool(vm=VmType(name=name, gpus=2, usd_per_h=3.6), count=1) for name in ("own", "cloud"))
+    rented = cloud.model_copy(update={"terms": Terms(kind="on-demand", boot_s=20)})
+    given = queued(cluster=Cluster(pools=(own, rented)))
+    app = opened(store, open_page, given).button(key="whatif-try-reserved").click().run()
+    assert said(app) == expected(given, Variant(policy="fifo", changes={"terms.cloud": "reserved"}))
+    assert app.selectbox(key="whatif-terms.cloud").value == "reserved"
+    later = opened(store, open_page, given).button(key="whatif-try-burst").click().run()
+    assert said(later) == expected(given, Variant(policy="fifo", changes={"burst_wait": 1800.0}))
+    assert later.text_input(key="whatif-burst_wait").value == "30 min"
+    assert "whatif-try-burst" not in keys(opened(store, open_page, queued()))
 
 
 @pytest.mark.usefixtures("runner")

@@ -11,8 +11,9 @@ from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 
 Kind = Literal["whole", "number", "names"]
-Turn = Literal["days", "demand", "usual", "failures"]
-"""When a factor is applied: days before all else, then how many jobs there are, failures of what the others leave."""
+Turn = Literal["days", "demand", "terms", "usual", "failures"]
+"""When a factor is applied: days before all else, then how many jobs there are, then what others change further: terms
+and prices of nodes; failures of what the others leave."""
 Role = Literal["condition", "option"]
 """A condition happens to the planner: demand, run times, prices, failures. An option is what the planner chooses."""
 Value = float | str

@@ -26,6 +26,7 @@ from dlsched.domain.workload import Floats, Workload
 from dlsched.studies.design.factor import Edit, Factor, Role, Turn, Value, names_of
 from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
 from dlsched.studies.design.queue_factors import queue_factor, queue_factors
+from dlsched.studies.design.rental_factors import CONDITIONS, rental_factor, rental_factors
 from dlsched.wording.settings import setting_words
 from dlsched.workload.studies.modelarts import VARIANTS
 
@@ -80,9 +81,9 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
 
 
 def factor_of(scenario: Scenario, key: str) -> Factor:
-    """Return the factor of a key, also ``nodes.<VM type>`` and of queues; InputError that lists the known ones."""
-    if (of_queues := queue_factor(scenario, key)) is not None:
-        return of_queues
+    """Return the factor of a key, also ``nodes.<VM type>``, of queues or terms; InputError lists the known ones."""
+    if (found := queue_factor(scenario, key) or rental_factor(scenario, key)) is not None:
+        return found
     known = {factor.key: factor for factor in factors_for(scenario)}
     if key not in known:
         raise InputError(f"change {key!r:.80}", "there is none of this name", names_hint(key, known))
@@ -90,16 +91,20 @@ def factor_of(scenario: Scenario, key: str) -> Factor:
 
 
 def factors_for(scenario: Scenario) -> tuple[Factor, ...]:
-    """Return the factors of a scenario that are offered, those of one VM type of its pools and of queues among them.
+    """Return the factors of a scenario that are offered: also those of a VM type of its pools, of queues and terms.
 
     Of many queues only the most asked ones are offered; :func:`factor_of` knows all.
     """
     names = {} if scenario.cluster.free_slots else dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools)
-    return (*FACTORS, *map(_nodes_of, names), *queue_factors(scenario))
+    of_types = (_nodes_of(scenario, name) for name in names)
+    return (*FACTORS, *of_types, *rental_factors(scenario), *queue_factors(scenario))
 
 
 def role_of(key: str) -> Role:
     """Return whether what a change or a policy's parameter ("policy.parameter") edits happens or is chosen."""
+    family, _, name = key.partition(".")
+    if name and family in CONDITIONS:
+        return "condition"
     return next((factor.role for factor in FACTORS if factor.key == key), "option")
 
 
@@ -191,16 +196,21 @@ def pool_of(scenario: Scenario) -> Pool:
     return next(pool for pool in cluster.pools if pool.count).model_copy(update={"count": count})
 
 
-def _nodes_of(name: str) -> Factor:
+def _nodes_of(scenario: Scenario, name: str) -> Factor:
     def edit(scenario: Scenario, value: int, _: int) -> Scenario:
         return scenario.replace(cluster=with_count(scenario.cluster, name, value))
 
     def own(scenario: Scenario) -> int:
         return sum(pool.count for pool in scenario.cluster.pools if pool.vm.name == name)
 
-    text = f"Number of nodes of the type {name}. Nodes are added and removed at the end of their list."
+    text = (
+        f"Number of nodes of the type {name}; where they are rented, the most at once. Typed with a sign (+4, -2) it "
+        "is a change of today's. Nodes are added and removed at the end of their list."
+    )
     label = f"Nodes of {name}"
-    return Factor(f"{NODES_OF}{name}", label, "nodes", "whole", 0, 100_000, text, edit, "option", own=own)
+    return Factor(
+        f"{NODES_OF}{name}", label, "nodes", "whole", 0, 100_000, text, edit, "option", base=own(scenario), own=own
+    )
 
 
 def with_count(cluster: Cluster, name: str, count: int) -> Cluster:

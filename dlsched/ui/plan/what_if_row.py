@@ -115,7 +115,22 @@ def _suggestions(spec: WhatIfSpec, scenario: Scenario, *, conditions_too: bool) 
     if conditions_too:
         st.button("30% more jobs", key="whatif-try-demand", on_click=form.set_change,
                   args=("demand", 1.3), help="1.3 times as many jobs over the same time")  # fmt: skip
+    if scenario.cluster.rents_nodes:
+        _rental_suggestions(scenario)
     other = next((key for key in EVERYDAY if key != spec.baseline.policy and not unmet_needs(find(key), scenario)), "")
     if other:
         st.button(find(other).label, key="whatif-try-policy", on_click=form.set_policy, args=(other,),
                   help=dollars(find(other).summary))  # fmt: skip
+
+
+def _rental_suggestions(scenario: Scenario) -> None:
+    """Offer to reserve the first type that is rented, and to wait for owned nodes before renting, or not to."""
+    cluster = scenario.cluster
+    name = cluster.pools[cluster.rented_pools[0]].vm.name
+    st.button(f"{safe(name, 20)} reserved", key="whatif-try-reserved", on_click=form.set_change,
+              args=(f"terms.{name}", "reserved"),
+              help="Always there and always paid, instead of rented as needed")  # fmt: skip
+    waits = cluster.scaling is not None and cluster.scaling.wait_s > 0
+    st.button("Rent at once" if waits else "Rent after 30 min", key="whatif-try-burst", on_click=form.set_change,
+              args=("burst_wait", 0.0 if waits else 1800.0),
+              help="How long jobs wait for nodes that are there before others are rented")  # fmt: skip
