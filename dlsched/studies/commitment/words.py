@@ -63,8 +63,9 @@ def money_year(usd: float | None) -> str:
 
 def question_words(spec: CommitmentSpec, goal: str) -> str:
     """Return what is asked; ``goal``: targets, policy and conditions in words."""
-    most = f", up to {spec.most:,}" if spec.most else ""
-    return f"How many nodes{most} should be committed to, and the rest rented, to keep {goal} at the least cost a year?"
+    most = f", up to {spec.most:,}," if spec.most else ""
+    what = f"How many nodes{most} should be committed to, and the rest rented"
+    return f"{what}, to keep {goal}, at the least cost of a year?"
 
 
 def sentence(found: Commitment) -> str:

@@ -40,6 +40,7 @@ from dlsched.studies.commitment.words import (
     numbers_of,
     over_words,
     premises_of,
+    question_words,
     reached_lines,
     rows_of,
     sentence,
@@ -366,6 +367,11 @@ def test_words_and_numbers_are_of_one_answer() -> None:
         "2 nodes are needed that often. Simulated: 2. The rule counts the nodes in use when everything is rented."
     )
     assert premises_of(found)[0].label == "a year is 876 times these 10 h"
+    spec = asked(whole_node_jobs(), most=4)
+    assert question_words(spec, "waits short") == (
+        "How many nodes, up to 4, should be committed to, and the rest rented, to keep waits short, at the least cost "
+        "of a year?"
+    )
     rows, numbers = rows_of(found), numbers_of(found)
     assert [row["Committed"] for row in rows] == ["0", "1", "2", "3", "4"]
     assert [row["Note"] for row in rows] == ["all rented", "", "best, break-even", "today", ""]
