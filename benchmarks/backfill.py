@@ -32,7 +32,7 @@ def lines(folder: Path) -> Iterator[Line]:
     )
     overloaded = made_up(187_520, nodes=256, load=3.0, gpus=1, placement="pool")
     yield Line("conservative, 187,520 in a pool of 256, load 3", "CPU s", 20.0, cpu_s("conservative", overloaded))
-    for jobs, load, promised_s in ((10_000, 0.97, 0.5), (10_000, 1.2, 1.5), (40_000, 1.2, 12.0)):
+    for jobs, load, promised_s in ((10_000, 0.97, 0.5), (10_000, 1.2, 1.0), (40_000, 1.2, 8.0)):
         name = f"conservative, {jobs:,} on 100x8, best-fit, load {load}"
         yield Line(name, "CPU s", promised_s, cpu_s("conservative", made_up(jobs, 100, load)))
     pool = made_up(28_000, nodes=100, load=0.75, gpus=1, placement="pool")

@@ -37,6 +37,9 @@ def book_on_nodes(run: Run, queue: int, now: float) -> None:
     for node in range(len(run.nodes)):
         run.nodes[node].exact_until = np.inf
         if run.nodes[node].queue == queue:
+            for k in range(run.queues[queue].first_measure, run.queues[queue].past_measure):
+                measure = run.members[k]
+                run.first_room[measure, node] = NOW if run.allowed[run.measures[measure].kind, node] else np.inf
             _look_at(run, queue, node, now_ticks)
     _tell_kinds(run, queue, mine)
     while _may_start(run, mine, now_ticks):
@@ -89,13 +92,13 @@ def _first_not_booked(run: Run, lane: int, index: int) -> int:
 @compiled
 def _pass_over(run: Run, row: int, at: float, now_ticks: float) -> None:
     """Leave a row that is booked at ``at`` or later, not known where: it may change open nodes from then on."""
-    nodes, kind, ticks = run.nodes, run.jobs[row].kind, booked_ticks(run, row)
+    nodes, windows, kind, ticks = run.nodes, run.windows, run.jobs[row].kind, booked_ticks(run, row)
     for node in range(len(nodes)):
         if nodes[node].closes_ticks > NOW and run.allowed[kind, node]:
             _next_window(run, run.kinds[kind].measure, node, node, ticks, now_ticks, np.inf)
-            while nodes[node].latest_ticks < at:
-                _next_window(run, run.kinds[kind].measure, node, nodes[node].past_slot, ticks, now_ticks, np.inf)
-            nodes[node].exact_until = min(nodes[node].exact_until, max(at, nodes[node].since_ticks))
+            while windows[node].latest_ticks < at:
+                _next_window(run, run.kinds[kind].measure, node, windows[node].past_slot, ticks, now_ticks, np.inf)
+            nodes[node].exact_until = min(nodes[node].exact_until, max(at, windows[node].since_ticks))
 
 
 # ---- slots ----------------------------------------------------------------------------------------------
@@ -190,8 +193,8 @@ def _find_throughout(run: Run, kind: int, at: float, until: float) -> int:
         for resource in range(NUM_RESOURCES):
             nodes[node].shadow[resource] = free[resource]
             free[resource] = 0.0
-        if nodes[node].since_ticks <= at:
-            slot = _slot_during(run, nodes[node].since_slot, at)
+        if run.windows[node].since_ticks <= at:
+            slot = _slot_during(run, run.windows[node].since_slot, at)
             for resource in range(NUM_RESOURCES):
                 free[resource] = slots[slot].free[resource]
             slot = slots[slot].next
@@ -212,8 +215,8 @@ def _fullest_throughout(run: Run, kind: int, at: float, until: float) -> int:
     """Pick the node with the fewest free GPUs among those that hold the whole job for so long."""
     nodes, slots, best, fewest = run.nodes, run.slots, 0, np.inf
     for node in range(len(nodes)):
-        if run.allowed[kind, node] and nodes[node].since_ticks <= at:
-            slot = _slot_during(run, nodes[node].since_slot, at)
+        if run.allowed[kind, node] and run.windows[node].since_ticks <= at:
+            slot = _slot_during(run, run.windows[node].since_slot, at)
             free = slots[slot].free[GPU]
             slot = slots[slot].next
             while slot >= 0 and slots[slot].ticks < until:
@@ -243,25 +246,30 @@ def _earliest(run: Run, kind: int, ticks: float, now_ticks: float) -> tuple[floa
     It is while no job that was passed over can change it: where all nodes that have room then are open, and what is
     free there is exact until the job ends.
     """
-    nodes, measure, at, soonest = run.nodes, run.kinds[kind].measure, NOW, np.inf
+    nodes, windows, measure, at = run.nodes, run.windows, run.kinds[kind].measure, NOW
     for node in range(len(nodes)):
-        if run.allowed[kind, node]:
-            _next_window(run, measure, node, node, ticks, now_ticks, soonest)
-            if run.kinds[kind].need == 1:
-                soonest = min(soonest, nodes[node].since_ticks)
+        windows[node].since_ticks, windows[node].latest_ticks, windows[node].past_slot = np.inf, np.nan, node
+    if run.kinds[kind].need == 1:
+        at = np.inf
+        for node in range(len(nodes)):
+            if run.first_room[measure, node] <= at and run.first_room[measure, node] < np.inf:
+                _next_window(run, measure, node, node, ticks, now_ticks, at)
+                at = min(at, windows[node].since_ticks)
     while at < np.inf:
         tally, is_sure, following = 0, True, np.inf
         for node in range(len(nodes)):
-            if run.allowed[kind, node]:
-                while nodes[node].latest_ticks < at:
-                    _next_window(run, measure, node, nodes[node].past_slot, ticks, now_ticks, soonest)
-                if nodes[node].since_ticks > at:
-                    following = min(following, nodes[node].since_ticks)
-                    continue
-                until = max(at, now_ticks) + ticks
-                is_sure &= nodes[node].closes_ticks > at and until <= nodes[node].exact_until
-                counted, more_at = _counted_throughout(run, measure, node, at, until)
-                tally, following = tally + counted, min(following, more_at)
+            if run.first_room[measure, node] > at:
+                following = min(following, run.first_room[measure, node])
+                continue
+            while not windows[node].latest_ticks >= at:  # none has been looked for, or the last one is over
+                _next_window(run, measure, node, windows[node].past_slot, ticks, now_ticks, np.inf)
+            if windows[node].since_ticks > at:
+                following = min(following, windows[node].since_ticks)
+                continue
+            until = max(at, now_ticks) + ticks
+            is_sure &= nodes[node].closes_ticks > at and until <= nodes[node].exact_until
+            counted, more_at = _counted_throughout(run, measure, node, at, until)
+            tally, following = tally + counted, min(following, more_at)
         if tally >= run.kinds[kind].need:
             return at, is_sure
         at = following
@@ -274,21 +282,24 @@ def _next_window(run: Run, measure: int, node: int, slot: int, ticks: float, now
 
     Infinity = there is none that begins by ``latest``.
     """
-    slots, here = run.slots, run.nodes[node]
+    slots, window, first = run.slots, run.windows[node], slot == node
     while slot >= 0:
         while slot >= 0 and not _has_room(run, measure, node, slot):
             slot = slots[slot].next
+        if first:
+            run.first_room[measure, node] = slots[slot].ticks if slot >= 0 else np.inf
+            first = False
         if slot < 0 or slots[slot].ticks > latest:
             break
-        first = slot
+        since = slot
         while slot >= 0 and _has_room(run, measure, node, slot):
             slot = slots[slot].next
         past_ticks = slots[slot].ticks if slot >= 0 else np.inf
-        if max(slots[first].ticks, now_ticks) + ticks <= past_ticks:
-            here.since_ticks, here.latest_ticks = slots[first].ticks, past_ticks - ticks
-            here.since_slot, here.past_slot = first, slot
+        if max(slots[since].ticks, now_ticks) + ticks <= past_ticks:
+            window.since_ticks, window.latest_ticks = slots[since].ticks, past_ticks - ticks
+            window.since_slot, window.past_slot = since, slot
             return
-    here.since_ticks, here.latest_ticks, here.past_slot = np.inf, np.inf, -1
+    window.since_ticks, window.latest_ticks, window.past_slot = np.inf, np.inf, -1
 
 
 @inlined
@@ -307,7 +318,7 @@ def _counted_throughout(run: Run, measure: int, node: int, at: float, until: flo
     """Return what a measure counts on a node that has room from ``at`` until ``until``, and when it may be more."""
     if run.measures[measure].fit == _WHOLE:
         return 1, np.inf
-    slot = _slot_during(run, run.nodes[node].since_slot, at)
+    slot = _slot_during(run, run.windows[node].since_slot, at)
     least = counted_on(run, measure, node, run.slots[slot].free)
     slot = run.slots[slot].next
     more_at = run.slots[slot].ticks if slot >= 0 and run.measures[measure].fit == _ROOM else np.inf

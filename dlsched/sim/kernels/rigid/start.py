@@ -115,6 +115,8 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         slots=np.zeros(2 * (len(groups.nodes) + shares) if on_nodes else 1, dtype=tables.SLOT),
         room_until=np.zeros(groups.on_node.shape if on_nodes else (1, 1)),
         longest_room=np.zeros(groups.on_node.shape if on_nodes else (1, 1)),
+        first_room=np.full(groups.on_node.shape if on_nodes else (1, 1), np.inf),
+        windows=np.zeros(len(groups.nodes) if on_nodes else 1, dtype=tables.WINDOW),
         running=np.zeros(num_jobs + 1, dtype=np.int64),
         due=np.zeros(num_jobs + 1, dtype=np.int64),
         changes=changes,

@@ -103,10 +103,6 @@ NODE = np.dtype(
         ("last_slot", "i8"),  # notes of conservative backfill
         ("closes_ticks", "f8"),  # open from now until then, see ``conserve_on_nodes``
         ("exact_until", "f8"),  # what is known to be free while it is open, in ticks
-        ("since_ticks", "f8"),  # the next time at which a job has room for as long as it takes, and the latest
-        ("latest_ticks", "f8"),
-        ("since_slot", "i8"),
-        ("past_slot", "i8"),
     ]
 )
 LANE = np.dtype([("first", "i8"), ("base", "i8"), ("size", "i8")])
@@ -127,6 +123,8 @@ QUEUE = np.dtype(
 MOMENT = np.dtype([("ticks", "f8"), ("free", "i8")])
 SLOT = np.dtype([("ticks", "f8"), ("free", "f8", _BY_RESOURCE), ("next", "i8")])
 """What is free on a node from a time on, until the next slot of that node."""
+WINDOW = np.dtype([("since_ticks", "f8"), ("latest_ticks", "f8"), ("since_slot", "i8"), ("past_slot", "i8")])
+"""The next time at which a job has room on a node for as long as it takes, the latest, and the slots around it."""
 PIECE = np.dtype(
     [
         ("row", "i8"),
@@ -232,7 +230,8 @@ class Run(NamedTuple):
     lane; ``tree[base:]`` is a tree of ``size`` leaves over them with the shortest believed work of those that wait.
     ``profile`` = what is free from each time on, as conservative backfill books it; ``slots`` the same on each node,
     whose number is that of its first slot; ``room_until`` and ``longest_room`` (measures, nodes) say, in ticks, until
-    when a measure has room there from now on, and for how long at most while the node is open.
+    when a measure has room there from now on, and for how long at most while the node is open. ``first_room`` (the
+    same) is the first time of any room when it was last looked for: never too late, as bookings only take room.
     ``running`` is a heap of rows by finish. ``due``: rows that end at one instant, then those that are stopped at it.
     ``changes`` of nodes by time; ``cancels``: rows by that time.
     """
@@ -253,6 +252,8 @@ class Run(NamedTuple):
     slots: Table
     room_until: Floats
     longest_room: Floats
+    first_room: Floats
+    windows: Table
     running: Ints
     due: Ints
     changes: Table
