@@ -318,7 +318,7 @@ def pools_frame(cluster: Cluster) -> pd.DataFrame:
         _pool_row(pool.vm, pool.count, pool.partition, pool.features) + terms.row_of(pool.terms)
         for pool in cluster.pools
     ]
-    numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h", *list(terms.COLUMNS)[1:])
+    numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h", *terms.NUMBERS)
     return pd.DataFrame(rows, columns=[*POOL_COLUMNS]).astype(dict.fromkeys(numbers, float))
 
 
@@ -375,7 +375,7 @@ def events_frame(cluster: Cluster) -> pd.DataFrame:
 def read_tables(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster, rule: Scaling | None = None) -> Tables:
     """Return the cluster of the rows that are finished and right, and what is wrong with the others.
 
-    What the tables do not show (speed of a type, outages) stays as it was in ``before``. ``rule``: when nodes are
+    What the tables do not show (speed of a type) stays as it was in ``before``. ``rule``: when nodes are
     rented, where some are; None = as before.
     """
     rows: list[Pool] = []
@@ -449,7 +449,7 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
         owned, names = (twin.owned, twin.nodes) if twin else (True, "")
         return Pool(
             vm=vm, count=record["nodes"], partition=partition, owned=owned, nodes=names, features=features,
-            terms=terms.terms_of(record, twin),
+            terms=terms.terms_of(record, twin, where),
         )  # fmt: skip
     except ValidationError as error:
         raise tables.mistake_in(error, where, POOL_COLUMNS, _COLUMN_OF) from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
+from pydantic import ValidationError
 
-from dlsched.domain.cluster import Cluster, Pool, Scaling, Terms
-from dlsched.domain.units import HOUR_S
+from dlsched.domain.cluster import Cluster, Outage, Pool, Scaling, Terms
+from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.ui.frame import tables
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 
@@ -27,13 +29,17 @@ COLUMNS: Mapping[str, Any] = {
     "kept": _number("Kept", min_value=0, step=1, help="On demand, spot: so many nodes are rented even if idle"),
     "evictions": _number("Evictions/h", min_value=0.0, help="Spot: how often a node is taken back, mean per hour"),
     "notice": _number("Notice, s", min_value=0.0, help="Spot: jobs are told so long before, and save their work"),
+    "outages": st.column_config.TextColumn(
+        "Outages, days", help="Spot: when there are none, in days from the first job: 1.5-2, 10-10.25",
+    ),
 }  # fmt: skip
 _FIELDS = {
     "years": ("commitment_years", 1.0), "boot": ("boot_s", MINUTE_S), "idle": ("idle_timeout_s", MINUTE_S),
     "kept": ("min_nodes", 1.0), "evictions": ("evictions_per_h", 1.0), "notice": ("notice_s", 1.0),
 }  # fmt: skip
 """Column -> field of the terms, and how many of its units one of the column is."""
-COLUMN_OF = {field: column for column, (field, _) in _FIELDS.items()}
+NUMBERS = tuple(_FIELDS)
+COLUMN_OF = {field: column for column, (field, _) in _FIELDS.items()} | {"outages": "outages"}
 
 
 def row_of(terms: Terms | None) -> tuple[Any, ...]:
@@ -41,13 +47,39 @@ def row_of(terms: Terms | None) -> tuple[Any, ...]:
     if terms is None:
         return (None,) * len(COLUMNS)
     told = terms.model_dump()
-    return (terms.kind, *(told[field] / unit if field in told else None for field, unit in _FIELDS.values()))
+    numbers = (told[field] / unit if field in told else None for field, unit in _FIELDS.values())
+    return (terms.kind, *numbers, _outages_text(terms.outages) or None)
 
 
-def terms_of(record: Mapping[Any, Any], twin: Pool | None) -> Terms | None:
+def _outages_text(outages: Iterable[Outage]) -> str:
+    """Return outages as they are typed, in days to a millionth of a second: "1.5-2, 10-10.25"."""
+    return ", ".join(f"{_days_text(one.start_s)}-{_days_text(one.end_s)}" for one in outages)
+
+
+def _days_text(time_s: float) -> str:
+    return f"{time_s / DAY_S:.12f}".rstrip("0").rstrip(".")
+
+
+def _outages(text: str, place: str) -> tuple[Outage, ...]:
+    """Return the outages of a cell; InputError that names its place."""
+    way_out, spans = "Write first and last day, as in 1.5-2, 10-10.25", []
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        start, dash, end = part.partition("-")
+        try:
+            spans.append(Outage(start_s=round(float(start) * DAY_S, 6), end_s=round(float(end) * DAY_S, 6)))
+        except ValidationError as error:
+            raise InputError(place, f"{part!r:.80}: {from_validation('', error).why}", way_out) from error
+        except ValueError:
+            why = "is not a span of days" if dash else "has no end"
+            raise InputError(place, f"{part!r:.80} {why}", way_out) from None
+    return tuple(spans)
+
+
+def terms_of(record: Mapping[Any, Any], twin: Pool | None, where: str) -> Terms | None:
     """Return the terms of a row; None = owned. Cells that are empty have their default.
 
-    ``twin``: the pool as it was before, whose outages no column shows. Raises ValidationError.
+    ``twin``: the pool as it was before; its outages stay to the last digit where the cell says the same. Raises
+    ValidationError, and InputError that names the cell of the row ``where``.
     """
     kind = text_of(record["terms"])
     if kind in ("", "owned"):
@@ -57,8 +89,11 @@ def terms_of(record: Mapping[Any, Any], twin: Pool | None) -> Terms | None:
         for column, (field, unit) in _FIELDS.items()
         if not is_empty(record[column]) and (value := number_of(record[column])) is not None
     }
-    if kind == "spot" and twin is not None and twin.terms is not None:
-        given["outages"] = twin.terms.outages
+    text = text_of(record["outages"])
+    before = () if twin is None or twin.terms is None else twin.terms.outages
+    outages = before if text == _outages_text(before) else _outages(text, tables.place(where, "outages", COLUMNS))
+    if outages:
+        given["outages"] = outages
     return Terms(kind=kind, **given)
 
 

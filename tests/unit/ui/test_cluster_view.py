@@ -180,9 +180,30 @@ def test_terms_come_back_as_they_were_and_a_row_can_be_given_some():
     assert made.terms == Terms(kind="on-demand", boot_s=150, min_nodes=3)
 
 
+def test_outages_are_typed_in_days_and_unchanged_ones_keep_every_digit():
+    out = Outage(start_s=1000 / 3, end_s=7200), Outage(start_s=86_400, end_s=100_000.000001)
+    spot = Cluster(pools=(Pool(vm=NODE, count=2, terms=Terms(kind="spot", outages=out)),))
+    table = pools_frame(spot).astype(object)
+    assert cluster_of(table, events_frame(spot), spot) == spot
+    assert str(table.loc[0, "outages"]).startswith("0.003858024691-0.083333333333, 1-")
+    table.loc[0, "outages"] = "1.5-2,  10 - 10.25,"
+    (made,) = cluster_of(table, events_frame(spot), spot).pools
+    assert made.terms is not None
+    assert [(one.start_s, one.end_s) for one in made.terms.outages] == [(129_600, 172_800), (864_000, 885_600)]
+    table.loc[0, "outages"] = None
+    (made,) = cluster_of(table, events_frame(spot), spot).pools
+    assert made.terms == Terms(kind="spot")
+
+
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
+        ({"terms": "spot", "outages": "2"}, r"Outages, days.*'2' has no end. Write first and last day"),
+        ({"terms": "spot", "outages": "1-2, a-b"}, r"'a-b' is not a span of days"),
+        ({"terms": "spot", "outages": "2-1"}, r"row 1, column Outages, days: '2-1': an outage must end after"),
+        ({"terms": "spot", "outages": "1-nan"}, r"'1-nan': Input should be a finite number"),
+        ({"terms": "spot", "outages": "3-4, 1-2"}, r"outages must follow each other"),
+        ({"terms": "on-demand", "outages": "1-2"}, r"outages is not for on-demand nodes"),
         ({"terms": "on-demand", "evictions": 1}, "evictions_per_h is not for on-demand nodes"),
         ({"terms": "spot", "kept": 5}, "min_nodes must be at most the count of 4, got 5"),
         ({"terms": "spot", "boot": -1}, "Boot, min"),
