@@ -71,7 +71,8 @@ def sizes_of(scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
     InputError
         A key that names no node count of the scenario, a pool that cannot be varied, or nodes that are rented.
     """
-    refuse_rented_nodes(scenario, "a size is of nodes that are always there")
+    instead = "ask how many nodes to commit to: Commit or rent on the page Capacity, or the command commit"
+    refuse_rented_nodes(scenario, "a size is of nodes that are always there", instead)
     ranges = ranges or default_types(scenario)
     types = tuple(_range(scenario, one) for one in ranges)
     cluster = scenario.cluster

@@ -283,7 +283,7 @@ def test_policies_that_plan_for_nodes_that_stay_are_refused():
 
 
 def test_sizes_are_of_nodes_that_are_always_there():
-    with pytest.raises(InputError, match="a size is of nodes that are always there"):
+    with pytest.raises(InputError, match=r"a size is of nodes that are always there.*Commit or rent"):
         sizes_of(Scenario(full_workload(), scaling_nodes()))
 
 
