@@ -1,6 +1,6 @@
 """Market against the other renting policies in 66 regimes: prices, loads, due dates, restarts, billing, speed-up.
 
-``python -m benchmarks.renting_grid FILE [--seeds 0 1] [--cells TEXT ...] [--set look_ahead=off]`` runs what FILE, JSON
+``python -m benchmarks.renting_grid FILE [--seeds 0 1] [--cells TEXT ...] [--set look_ahead=0]`` runs what FILE, JSON
 lines, does not have yet, and prints Market's cost over that of the best other policy for each cell and seed, their
 geometric mean, and CPU time. A cell changes one or two things of the base: the study's machine types (K80 and M60 with
 1, 2, 4 and 8 GPUs), 5 slots, 40 jobs of 4 to 16 hours on one K80, due 1 to 3 times their fastest run, $0.003 to 0.015 a

@@ -7,7 +7,7 @@ rho = postpone_factor, mu = idle_penalty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +57,13 @@ class Instance:
     def num_nodes(self) -> int:
         """N."""
         return len(self.node_vm)
+
+    def of_jobs(self, times: Floats, slack: Floats, weight: Floats, running: NDArray[np.bool_]) -> Instance:
+        """Return the same machines with other jobs, and what is known of the machines."""
+        other = replace(self, times=times, slack=slack, weight=weight, running=running)
+        for name in ("most_gpus", "holder", "config_price"):
+            other.__dict__[name] = getattr(self, name)  # as cached_property keeps it
+        return other
 
     @cached_property
     def most_gpus(self) -> Ints:

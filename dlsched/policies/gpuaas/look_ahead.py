@@ -1,22 +1,21 @@
-"""Rollouts: several rules are played out on the jobs known and the jobs expected; the cheapest decides for a while.
+"""Playing rules out: what a rule costs on given jobs, with true bills, restarts and lateness.
 
 A rule of a moment cannot know what its habits cost later: restarts, hours paid and not used, changes that the next
-arrival undoes. Here each rule is run to the end of the jobs, with true bills and lateness, and the first of them, the
-default, is left only for one that is cheaper by a margin. Jobs still to come are taken to be like the latest ones, at
-their mean gap: without them a rule that spends what later jobs will need looks too good.
+arrival undoes. A :class:`Play` carries a rule on from decision to decision, up to a time or to the end of the jobs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
 from dlsched.optimise.assignment import max_weight_assignment
-from dlsched.policies.gpuaas.instance import Instance, Schedule, run_times
+from dlsched.policies.gpuaas.instance import Instance, Schedule
 
 Rule = Callable[[Instance, Schedule], tuple[Schedule, float | None]]
 """From an instance and the schedule in force (of its jobs and nodes) to a schedule and the time it is meant to last."""
@@ -26,103 +25,127 @@ MOST_STEPS_A_JOB = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Ahead:
-    """What lies ahead of a decision, times in seconds from now.
+class Known:
+    """What a play is about, in seconds.
 
-    ``instance``: all J jobs, those to come too, with residual times without restarts and slack from now on;
-    ``arrives_s`` (J,) 0 for jobs that are here; ``held``: the schedule in force; ``ahead_s`` (J,) what is left of a
-    running job's restart; ``start_s`` and ``change_s`` the time without progress after a start and after a change of a
-    running job; ``paid_s`` (N,) time of each open node that is paid already, where leases are billed by the hour, else
-    None. ``period_s``: a decision lasts no longer.
+    ``point``: its nodes (all free), machine types and period hold, its jobs do not; ``times`` (J, F, G) run times of
+    the whole jobs without restarts, ``due_s`` (J,) on the clock of the plays, ``weight`` (J,) $ per second;
+    ``start_s`` and ``change_s`` the time without progress after a start and after a change of a running job.
     """
 
-    instance: Instance
-    arrives_s: Floats
-    held: Schedule
-    ahead_s: Floats
+    point: Instance
+    times: Floats
+    due_s: Floats
+    weight: Floats
     start_s: float = 0.0
     change_s: float = 0.0
-    paid_s: Floats | None = None
-    period_s: float = np.inf
 
 
-def cheapest_rule(ahead: Ahead, rules: Mapping[str, Rule], margin: float) -> str:
-    """Return the name of the cheapest rule; the first unless another one is cheaper by the ``margin``, a share."""
-    best, *others = rules
-    least_usd = (1.0 - margin) * played_out(ahead, rules[best])
-    for name in others:
-        usd = played_out(ahead, rules[name], least_usd)
-        if usd < least_usd:
-            best, least_usd = name, usd
-    return best
+@dataclass(eq=False)
+class Play:
+    """How far a rule has come by ``now_s``, and what it has cost, ``usd``, with lateness of the jobs that ended.
 
-
-def played_out(ahead: Ahead, rule: Rule, limit_usd: float = np.inf) -> float:
-    """Return what a rule costs to the end of all jobs, machines and lateness, $.
-
-    Infinity if it never gets there, or not below the limit.
+    ``left`` (J,) the part of each job that is not done; ``node``, ``gpus`` (J,) and ``vm`` (N,) the schedule in force;
+    ``restart_s`` (J,) what is left of a running job's restart; ``leases`` where machines are billed by the hour.
     """
-    full, left = ahead.instance, np.ones(ahead.instance.num_jobs)
-    left[~np.isfinite(full.fastest)] = 0.0
-    node, gpus, vm = ahead.held.node.copy(), ahead.held.gpus.copy(), ahead.held.vm.copy()
-    restart_s = ahead.ahead_s.copy()
-    leases = None if ahead.paid_s is None else _Leases.of(full, ahead.held, ahead.paid_s)
-    now_s = usd = 0.0
-    for _ in range(MOST_STEPS_A_JOB * full.num_jobs):
-        is_open = left > DONE
-        if not is_open.any():
-            return usd
-        if usd >= limit_usd:
-            return np.inf
-        rows = np.flatnonzero(is_open & (ahead.arrives_s <= now_s))
-        next_s = ahead.arrives_s[is_open & (ahead.arrives_s > now_s)].min(initial=np.inf)
-        if not len(rows):
-            vm[:] = full.node_vm
-            if leases is not None:
-                leases.keep(vm)
-            now_s = next_s
-            continue
-        idle = _idle_s(ahead, rows, node[rows], gpus[rows], vm, restart_s[rows])
-        point = replace(
-            full,
-            times=full.times[rows] * left[rows, None, None] + idle,
-            slack=full.slack[rows] - now_s,
-            weight=full.weight[rows],
-            running=node[rows] >= 0,
+
+    now_s: float
+    left: Floats
+    node: Ints
+    gpus: Ints
+    vm: Ints
+    restart_s: Floats
+    leases: Leases | None = None
+    usd: float = 0.0
+
+    def copy(self) -> Play:
+        """Return a play that goes its own way from here."""
+        return replace(
+            self,
+            left=self.left.copy(),
+            node=self.node.copy(),
+            gpus=self.gpus.copy(),
+            vm=self.vm.copy(),
+            restart_s=self.restart_s.copy(),
+            leases=None if self.leases is None else self.leases.copy(),
         )
-        schedule, lasts_s = rule(point, Schedule(node[rows], gpus[rows], vm))
+
+    def of_jobs(self, places: Ints) -> None:
+        """Keep the jobs at these places, in this order; -1 = a new job, of which nothing is done."""
+        new = places < 0
+        self.left, self.restart_s = np.where(new, 1.0, self.left[places]), np.where(new, 0.0, self.restart_s[places])
+        self.node, self.gpus = np.where(new, -1, self.node[places]), np.where(new, 0, self.gpus[places])
+
+    def usd_at_end(self, known: Known, rule: Rule, limit_usd: float = np.inf) -> float:
+        """Return what it will have cost when all jobs are done; infinity if that is never, or not below the limit."""
+        ahead = self.copy()
+        return ahead.usd if ahead.go_on(known, rule, np.inf, limit_usd) else np.inf
+
+    def go_on(self, known: Known, rule: Rule, until_s: float, limit_usd: float = np.inf) -> bool:
+        """Let the rule decide until then; return whether it got there for less than the limit."""
+        for _ in range(MOST_STEPS_A_JOB * max(1, len(self.left))):
+            rows = np.flatnonzero(self.left > DONE)
+            if self.usd >= limit_usd:
+                return False
+            if not len(rows) and self.leases is not None:
+                self.leases.keep(self.vm)
+            if self.now_s >= until_s or not len(rows):
+                break
+            if not self._step(known, rule, rows, until_s):
+                return False
+        else:
+            return False
+        if until_s < np.inf:
+            self.now_s = until_s
+        return True
+
+    def _step(self, known: Known, rule: Rule, rows: Ints, until_s: float) -> bool:
+        """Carry the rule's schedule out until it ends or a job does; False if it never would."""
+        point, held = known.point, Schedule(self.node[rows], self.gpus[rows], self.vm)
+        has_restarts = known.start_s > 0 or known.change_s > 0
+        idle = self._idle_s(known, rows, held) if has_restarts else np.zeros((len(rows), 1, 1))
+        times = known.times[rows] * self.left[rows, None, None] + idle
+        slack = known.due_s[rows] - self.now_s
+        schedule, lasts_s = rule(point.of_jobs(times, slack, known.weight[rows], held.node >= 0), held)
         runs = schedule.runs
-        if not len(runs) and next_s == np.inf:
-            return np.inf
-        times = run_times(point, schedule)
-        lost_s = np.zeros(len(rows))
-        lost_s[runs] = idle[runs, full.vm_family[schedule.vm[schedule.node[runs]]], schedule.gpus[runs] - 1]
-        if ahead.change_s > 0:
-            schedule, moved = _in_place(schedule, Schedule(node[rows], gpus[rows], vm))
-            times[moved] += ahead.change_s - lost_s[moved]
-            lost_s[moved] = ahead.change_s
-        step_s = min(next_s - now_s, times.min(), ahead.period_s, np.inf if lasts_s is None else lasts_s)
-        usd += leases.bill(schedule.vm, step_s) if leases is not None else step_s * _usd_per_s(full, schedule.vm)
-        now_s += step_s
-        gained = np.maximum(0.0, step_s - lost_s) / np.where(np.isfinite(times), times - lost_s, 1.0)
-        left[rows[runs]] *= np.maximum(0.0, 1.0 - gained[runs])
-        restart_s[rows] = np.maximum(0.0, lost_s - step_s)
-        left[rows[times <= step_s]] = 0.0
-        ended = rows[left[rows] <= DONE]
-        usd += float(full.weight[ended] @ np.maximum(0.0, now_s - full.slack[ended]))
-        node[rows], gpus[rows], vm = schedule.node, schedule.gpus, schedule.vm.copy()
-        node[ended], gpus[ended] = -1, 0
-        vm[np.setdiff1d(np.flatnonzero(full.node_vm < 0), node[node >= 0])] = -1
-    return np.inf
+        if not len(runs) and until_s == np.inf and lasts_s is None:
+            return False
+        needs_s, lost_s = np.full(len(rows), np.inf), np.zeros(len(rows))
+        at = (runs, point.vm_family[schedule.vm[schedule.node[runs]]], schedule.gpus[runs] - 1)
+        needs_s[runs] = known.times[rows[runs], at[1], at[2]] * self.left[rows[runs]]
+        if has_restarts:
+            lost_s[runs] = idle[at]
+            if known.change_s > 0:
+                schedule, moved = _in_place(schedule, held)
+                lost_s[moved] = known.change_s
+        ends_s = needs_s + lost_s
+        step_s = min(until_s - self.now_s, ends_s.min(), np.inf if lasts_s is None else lasts_s)
+        vms = schedule.vm[schedule.vm >= 0]
+        if self.leases is not None:
+            self.usd += self.leases.bill(schedule.vm, step_s)
+        else:
+            self.usd += step_s * float(point.vm_price[vms].sum())
+        self.now_s += step_s
+        gained = np.maximum(0.0, step_s - lost_s[runs]) / needs_s[runs]
+        self.left[rows[runs]] *= np.maximum(0.0, 1.0 - gained)
+        self.left[rows[ends_s <= step_s]] = 0.0
+        self.restart_s[rows] = np.maximum(0.0, lost_s - step_s)
+        ended = rows[self.left[rows] <= DONE]
+        self.usd += float(known.weight[ended] @ np.maximum(0.0, self.now_s - known.due_s[ended]))
+        self.node[rows], self.gpus[rows] = schedule.node, schedule.gpus
+        self.node[ended], self.gpus[ended] = -1, 0
+        self.vm = np.full_like(schedule.vm, -1)
+        used = self.node[rows][self.node[rows] >= 0]
+        self.vm[used] = schedule.vm[used]
+        return True
 
-
-def _idle_s(ahead: Ahead, rows: Ints, node: Ints, gpus: Ints, vm: Ints, left_s: Floats) -> Floats:
-    """Return the time without progress before each configuration of each job, (rows, F, G): as it is, no change."""
-    runs = np.flatnonzero(node >= 0)
-    idle = np.full((len(rows), *ahead.instance.times.shape[1:]), ahead.start_s)
-    idle[runs] = ahead.change_s
-    idle[runs, ahead.instance.vm_family[vm[node[runs]]], gpus[runs] - 1] = left_s[runs]
-    return idle
+    def _idle_s(self, known: Known, rows: Ints, held: Schedule) -> Floats:
+        """Return the time without progress before each configuration of each job, (rows, F, G): as it is, no change."""
+        idle = np.full((len(rows), *known.times.shape[1:]), known.start_s)
+        runs = held.runs
+        idle[runs] = known.change_s
+        idle[runs, known.point.vm_family[held.vm[held.node[runs]]], held.gpus[runs] - 1] = self.restart_s[rows[runs]]
+        return idle
 
 
 def _in_place(schedule: Schedule, held: Schedule) -> tuple[Schedule, Ints]:
@@ -141,24 +164,25 @@ def _in_place(schedule: Schedule, held: Schedule) -> tuple[Schedule, Ints]:
     return Schedule(node, schedule.gpus, vm), np.flatnonzero(ran & ~(alike & (node == held.node)))
 
 
-def _usd_per_s(instance: Instance, vm: Ints) -> float:
-    return float(instance.vm_price[vm[vm >= 0]].sum())
-
-
 @dataclass(eq=False)
-class _Leases:
+class Leases:
     """Machines rented by the hour, by type: the time of each that is paid and not used."""
 
     usd_per_s: Floats
-    paid_s: dict[int, list[float]]
+    paid_s: dict[int, list[float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, instance: Instance, held: Schedule, paid_s: Floats) -> _Leases:
-        leases = cls(instance.vm_price, {})
+    def of(cls, instance: Instance, held: Schedule, paid_s: Floats) -> Self:
+        """Return those of the open nodes, with the time of each that is paid, (N,)."""
+        leases = cls(instance.vm_price)
         for vm, left_s in zip(held.vm.tolist(), paid_s.tolist(), strict=True):
             if vm >= 0:
                 leases.paid_s.setdefault(vm, []).append(left_s)
         return leases
+
+    def copy(self) -> Leases:
+        """Return leases of their own."""
+        return Leases(self.usd_per_s, {vm: list(paid) for vm, paid in self.paid_s.items()})
 
     def keep(self, vms: Ints) -> None:
         """Give up machines beyond those asked for, first where least is paid."""

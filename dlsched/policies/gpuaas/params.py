@@ -90,11 +90,11 @@ class MarketParams(PeriodParams):
         0.99, ge=0, lt=1, description="Price of a GPU after that wait, as a share of today's price for scarce GPUs."
     )
     look_ahead: int = Field(
-        0,
+        40,
         ge=0,
         le=100,
-        description="At submissions, while at most so many jobs are known, play several rules out to the end and let "
-        "the cheapest decide until the next one; 0 = always Market's own rule.",
+        description="At submissions, while at most so many jobs are known, play eight rules out, on the past and on "
+        "the jobs that are here, and let the cheapest decide until the next one; 0 = always Market's own rule.",
         json_schema_extra={"unit": "jobs"},
     )
 

@@ -110,12 +110,16 @@ def _hierarchical(params: HierarchicalParams) -> Core:
 
 def _market(params: MarketParams) -> Core:
     from dlsched.policies.gpuaas.market import MarketSettings, market
-    from dlsched.policies.gpuaas.portfolio import Portfolio
+    from dlsched.policies.gpuaas.portfolio import MARKET, Portfolio
 
-    if params.look_ahead:
-        return Portfolio(params).choose
+    portfolio = Portfolio(params) if params.look_ahead else None
 
     def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
+        if portfolio is not None:
+            name, rule = portfolio.decides(instance, adapter)
+            if name != MARKET:
+                schedule, lasts_s = rule(instance, adapter.held)
+                return Choice(schedule, wake_in_s=lasts_s, note=f"{name} is cheapest for the jobs known")
         settings = MarketSettings(
             mixing=params.mixing and adapter.state.change_s == 0 and not adapter.state.bills_hours,
             wait=params.wait_h * HOUR_S,
