@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_flags(parser, CommitmentSpec, {"rent": "TYPE", "rent_terms": "TERMS"})
     for field, flag in TIMES.items():
         said = CommitmentSpec.model_fields[field].description
-        parser.add_argument(flag, dest=field, metavar="TIME", help=f"{said} As in 5m (default: as in the scenario)")
+        parser.add_argument(flag, dest=field, metavar="TIME", help=f"{said} Example: 5m (default: as in the scenario)")
     flags = {"evictions_per_h": "X", "most": "N", "rent_most": "N", "every": "", "most_runs": "N"}
     add_flags(parser, CommitmentSpec, flags, evictions_per_h="evictions")
     add_csv(parser, "one line per number of committed nodes")

@@ -27,7 +27,7 @@ def test_from_prices_to_what_to_own_and_what_to_rent(server: Server, page: Any) 
     type_number(page, "Up to … nodes", 2)
     type_number(page, "Price ($/h)", 60, 1)
     type_number(page, "Rent for jobs that have waited (min)", 30)
-    page.get_by_text("How many nodes, up to 2, should be committed to, and the rest rented").wait_for()
+    page.get_by_text("How many nodes, up to 2, should we commit to, renting the rest").wait_for()
     page.get_by_text("with 90% fewer jobs").first.wait_for()
     page.locator(".st-key-commitment-ask button").first.click()
     for chart in ("cost", "service", "hours"):

@@ -59,7 +59,7 @@ def test_a_rented_price_that_is_missing_is_asked_for_and_then_it_is_one_click(
     app = price(app, "rent_usd_per_h", 4.0)
     assert not app.error
     assert primary(app) == ["commitment-ask"]
-    assert "How many nodes should be committed to, and the rest rented, to keep p95 wait" in shown(app)
+    assert "How many nodes should we commit to, renting the rest, to keep p95 wait" in shown(app)
 
 
 def test_a_committed_price_that_is_missing_is_asked_for(store: Store, open_page: OpenPage) -> None:

@@ -32,26 +32,33 @@ class CommitmentSpec(FrozenModel):
     condition: dict[Key, Value] = Field(default_factory=dict, max_length=20, description="What happens to every mix.")
     futures: Futures = Field(default_factory=Futures)
     base: str = Field("", max_length=80, description="Machine type to commit to; empty = the one that is always there.")
-    terms: BaseTerms = Field("as-is", description="How the committed nodes are had.")
+    terms: BaseTerms = Field("as-is", description="Terms of the committed nodes.")
     base_usd_per_h: float | None = Field(None, ge=0, description="Price of a committed node in $/h.")
     rent: str = Field(
         "",
         max_length=80,
-        description="Machine type to rent; empty = the one rented today, else as committed.",
+        description="Machine type to rent; empty = the one rented today, else the committed one.",
     )
-    rent_terms: RentTerms = Field("as-is", description="How the other nodes are rented.")
+    rent_terms: RentTerms = Field("as-is", description="Terms of the rented nodes.")
     rent_usd_per_h: float | None = Field(None, ge=0, description="Price of a rented node in $/h.")
-    boot_s: float | None = Field(None, ge=0, le=86_400, description="From a request until jobs can start; paid.")
-    idle_timeout_s: float | None = Field(None, ge=0, le=2_592_000, description="Idle for so long, a node is returned.")
+    boot_s: float | None = Field(
+        None, ge=0, le=86_400, description="Time from a request until jobs can start; it is paid."
+    )
+    idle_timeout_s: float | None = Field(
+        None, ge=0, le=2_592_000, description="Idle time after which a rented node is returned."
+    )
     evictions_per_h: float | None = Field(None, ge=0, le=1000, description="Spot: mean evictions of a node per hour.")
     rent_after_s: float | None = Field(
-        None, ge=0, le=31_536_000, description="Nodes are rented for jobs that have waited so long."
+        None, ge=0, le=31_536_000, description="How long a job waits before nodes are rented for it."
     )
     most: int = Field(
         0, ge=0, le=MOST_NODES, description="Most nodes to commit to; 0 = as many as need no rented ones."
     )
     rent_most: int = Field(
-        0, ge=0, le=MOST_NODES, description="Most nodes rented at once; 0 = as the pool has, else 4 times today's."
+        0,
+        ge=0,
+        le=MOST_NODES,
+        description="Most nodes rented at once; 0 = as many as the pool has, else 4 times today's.",
     )
     every: bool = Field(False, description="Simulate every number of nodes, not only those around the cheapest.")
     most_runs: int = Field(5000, ge=100, le=50_000, description="Stop the search before more runs than this.")

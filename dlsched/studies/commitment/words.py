@@ -64,8 +64,8 @@ def money_year(usd: float | None) -> str:
 def question_words(spec: CommitmentSpec, goal: str) -> str:
     """Return what is asked; ``goal``: targets, policy and conditions in words."""
     most = f", up to {spec.most:,}," if spec.most else ""
-    what = f"How many nodes{most} should be committed to, and the rest rented"
-    return f"{what}, to keep {goal}, at the least cost of a year?"
+    what = f"How many nodes{most} should we commit to, renting the rest"
+    return f"{what}, to keep {goal}, at the lowest yearly cost?"
 
 
 def sentence(found: Commitment) -> str:
@@ -82,7 +82,7 @@ def sentence(found: Commitment) -> str:
     assert best is not None  # what meets the targets has one
     more = f"rent up to {found.rented.most:,}{' more' if found.best else ''} {_how(found.rented)}"
     first = f"{verb} {amount(found.best, 'node') if found.best else 'none'} and {more}"
-    text = f"{first}: {cost_words(best)} {over_words(found)}, the cheapest simulated that meets {_targets(found)}"
+    text = f"{first}: {cost_words(best)} {over_words(found)}, the cheapest mix simulated that meets {_targets(found)}"
     return _under(found, f"{text}{_claim(found)}. {against_words(found)}".strip())
 
 
@@ -259,7 +259,7 @@ def cards_of(found: Commitment) -> list[tuple[str, str, str]]:
 
 
 def terms_words(nodes: Nodes) -> str:
-    """Return how nodes are had and their price: "reserved for 1 year, $1.20/h"."""
+    """Return the terms of nodes and their price: "reserved for 1 year, $1.20/h"."""
     years = f" for {amount(nodes.years, 'year')}" if nodes.years else ""
     return f"{nodes.kind}{years}, {price(nodes.usd_per_h, 'node-h')}"
 

@@ -359,8 +359,8 @@ def test_words_and_numbers_are_of_one_answer() -> None:
     found = answer(most=4)
     assert sentence(found) == (
         "Own 2 nodes and rent up to 12 more on demand: $21,000/year in this trace (1 future: no interval), the "
-        "cheapest simulated that meets the target (Mean wait at most 1 min). That is $38,500 a year less than renting "
-        "all and $5,260 a year less than owning 3 nodes and renting nothing."
+        "cheapest mix simulated that meets the target (Mean wait at most 1 min). That is $38,500 a year less than "
+        "renting all and $5,260 a year less than owning 3 nodes and renting nothing."
     )
     assert break_even_words(found).startswith(
         "Break-even: a committed node pays when it is needed more than 25% of the hours ($1.00/h against $4.00/h). "
@@ -369,8 +369,8 @@ def test_words_and_numbers_are_of_one_answer() -> None:
     assert premises_of(found)[0].label == "a year is 876 times these 10 h"
     spec = asked(whole_node_jobs(), most=4)
     assert question_words(spec, "waits short") == (
-        "How many nodes, up to 4, should be committed to, and the rest rented, to keep waits short, at the least cost "
-        "of a year?"
+        "How many nodes, up to 4, should we commit to, renting the rest, to keep waits short, at the lowest "
+        "yearly cost?"
     )
     rows, numbers = rows_of(found), numbers_of(found)
     assert [row["Committed"] for row in rows] == ["0", "1", "2", "3", "4"]
