@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -36,23 +35,24 @@ USED, MOST_USED = "used_scenarios", 30
 """Setting of the store: the scenarios that were looked at, the last one first; with a login one for each user."""
 
 
-@st.cache_resource(show_spinner=False)
-def _open_store(path: Path, read_only: bool) -> Store:
-    return Store(path, read_only, OPEN_WAIT_S, partial(reading.read_within_limits, "import file", portable.read))
+def _close(opened: tuple[Store, StoreServer | None]) -> None:
+    if opened[1] is not None:
+        opened[1].close()
 
 
-@st.cache_resource(show_spinner=False, on_release=StoreServer.close)
-def _serve_store(_store: Store) -> StoreServer:
-    rules = access()
-    return StoreServer(_store, lambda name: command_line_actor(rules, name))
+@st.cache_resource(show_spinner=False, on_release=_close)
+def _opened() -> tuple[Store, StoreServer | None]:
+    """Return the process's store, and what serves it to commands on this machine; pages ask often, so by no key."""
+    path, rules = store_path(options().store, config().server.store), access()
+    opened = Store(
+        path, rules.read_only, OPEN_WAIT_S, partial(reading.read_within_limits, "import file", portable.read)
+    )
+    served = None if rules.read_only else StoreServer(opened, lambda name: command_line_actor(rules, name))
+    return opened, served
 
 
 def _server_store() -> Store:
-    """Return the process's store, which commands on this machine use through this process."""
-    opened = _open_store(store_path(options().store, config().server.store), access().read_only)
-    if not opened.read_only:
-        _serve_store(opened)
-    return opened
+    return _opened()[0]
 
 
 def store() -> Store:
