@@ -94,10 +94,23 @@ def step(core: Core, now: float, ended: Ints, lost: Ints, gone: Ints, back: Ints
 
 
 @compiled
+def last_step(now: float, from_s: float, every_s: float) -> float:
+    """Return which point of a grid, from_s + step * every_s, is the last that is not after now.
+
+    The quotient may be rounded to either side of a whole number. A point missed that way would be due for ever.
+    """
+    step = np.floor((now - from_s) / every_s)
+    while from_s + step * every_s > now:
+        step -= 1
+    while from_s + (step + 1) * every_s <= now:
+        step += 1
+    return step
+
+
+@compiled
 def _grid(now: float, from_s: float, every_s: float) -> float:
     """Return the last point of a grid that is not after now."""
-    point = from_s + np.floor((now - from_s) / every_s) * every_s
-    return point if point <= now else point - every_s
+    return from_s + last_step(now, from_s, every_s) * every_s
 
 
 @compiled
@@ -134,8 +147,10 @@ def _periods(core: Core, now: float, before: bool) -> None:
             _renew_use(core, due)
             core.clock[PERIOD] = due
         else:
-            last = _grid(now, rule.from_s, rule.period_s)
-            core.clock[PERIOD] = last - rule.period_s if before and last == now else last
+            step = last_step(now, rule.from_s, rule.period_s)
+            if before and rule.from_s + step * rule.period_s == now:
+                step -= 1
+            core.clock[PERIOD] = rule.from_s + step * rule.period_s
     if any_period and rule.in_order == 0 and core.counts[QUEUE] > 0:
         for place in range(core.counts[QUEUE]):
             _set_priority(core, core.queue[place], core.clock[PERIOD])

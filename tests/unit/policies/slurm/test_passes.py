@@ -14,6 +14,7 @@ from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.slurm import SlurmOptions, SlurmPartition, SlurmQos, SlurmReservation, SlurmSetup
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
+from dlsched.policies.slurm.kernels.step import last_step
 from dlsched.sim.audit import audit
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import prepare
@@ -215,3 +216,13 @@ def test_a_gang_whose_equal_parts_no_node_holds_is_refused():
         InputError, match=r"equal parts of a job, and no nodes hold 1 x 3 workers with 2 parameter serv"
     ):
         run([(5, 95, 3)], nodes=2, servers=[2], **gangs)
+
+
+def test_a_point_of_a_grid_is_its_own_last_step():
+    rng = np.random.default_rng(0)
+    from_s, every_s = 1.6e9 + rng.uniform(-1e6, 1e6, 5_000), rng.uniform(1, 1_000, 5_000)
+    steps = np.floor(rng.uniform(-1e4, 1e4, 5_000))
+    points = from_s + steps * every_s
+    found = [last_step(*one) for one in zip(points, from_s, every_s, strict=True)]
+    assert found == steps.tolist()
+    assert not np.array_equal(np.floor((points - from_s) / every_s), steps)  # the quotient alone is not enough
