@@ -85,14 +85,15 @@ def _make_room(adapter: StateAdapter, row: int, behind: Ints) -> bool:
     Those whose nodes are still free then go on there, the first first: all of them where the room was not enough.
     """
     given_up: list[int] = []
+    has_room = False
     for other in behind[::-1].tolist():
         adapter.stop(other)
         given_up.append(other)
-        if adapter.start(row):
+        if has_room := adapter.start(row):
             break
     for other in reversed(given_up):
         adapter.resume(other)
-    return bool(adapter.running(np.array([row])).size)
+    return has_room
 
 
 def _kinds_but_stopped(adapter: StateAdapter, rows: Ints) -> Ints:

@@ -21,6 +21,7 @@ from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing import SizeSpec, run_size
 from dlsched.studies.sizing.rule import Replicate, Rule, require_numbers
+from dlsched.studies.sizing.search import OutOfRuns
 from dlsched.studies.sizing.sizes import most_nodes
 from dlsched.studies.sizing.spec import TypeRange
 from dlsched.studies.sizing.trials import Means, draw_of
@@ -29,14 +30,8 @@ from dlsched.wording.formats import amount
 
 ALL_RUNS = 3
 """About so many times the futures are run to find how many nodes do without renting, in compiled loops."""
-
-
 RENTED_RUN_S = 0.5
 """CPU seconds of a run of 1,000 jobs with rented nodes, which the engine plays: a guess before the jobs are known."""
-
-
-class _OutOfRuns(Exception):
-    """The most runs allowed are used up."""
 
 
 def run_commitment(
@@ -96,7 +91,7 @@ def run_commitment(
     try:
         least(rank, most, every=spec.every)
         stopped = False
-    except _OutOfRuns:
+    except OutOfRuns:
         stopped = True
     found = found.model_copy(update={"tried": tuple(trials.known[nodes] for nodes in sorted(trials.known))})
     best = min(found.meeting, key=lambda nodes: (rank(nodes), nodes), default=None)
@@ -189,7 +184,7 @@ class _Trials:
         if nodes in self.known:
             return self.known[nodes]
         if self.runs + len(self.futures.seeds) > self.spec.most_runs:
-            raise _OutOfRuns
+            raise OutOfRuns
         means, told = self.means, self.tell(f"{amount(nodes, 'node')} committed", 2 + len(self.known))
         variant = _variant(self.spec, self.mix, nodes)
         try:

@@ -290,11 +290,8 @@ def rows_of(found: Commitment) -> list[dict[str, Any]]:
             })
             | {"Why": check.why}
         )  # fmt: skip
-    return (
-        without_empty(without_empty(rows, "Why"), "95% interval")
-        if not found.rule.exact
-        else without_empty(rows, "Why")
-    )
+    rows = without_empty(rows, "Why")
+    return rows if found.rule.exact else without_empty(rows, "95% interval")
 
 
 def _interval(cost: Cost | None) -> str:
