@@ -182,7 +182,7 @@ def usd_all_committed(found: Commitment) -> float | None:
 class Saving:
     """What the best number of nodes costs less in a year than another choice, future by future.
 
-    ``cheaper`` in so many of the ``n`` futures that count.
+    ``cheaper``: in how many of the ``n`` futures that count it costs less.
     """
 
     usd: float

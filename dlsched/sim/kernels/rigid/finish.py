@@ -15,7 +15,7 @@ from dlsched.sim.log import PieceEnd, RunLog
 def run_log(run: Run) -> RunLog:
     """Return the log, sorted as the engine's: pieces by start and row, waits by decision and row.
 
-    What only the loop needed is let go first: with a million jobs some 70 MB, at the peak of a run's memory.
+    Arrays that only the loop needed are freed first: with a million jobs some 70 MB, at the peak of a run's memory.
     """
     nothing = np.zeros(0, dtype=np.int64)
     run = run._replace(tree=nothing.astype(np.float64), lane_rows=nothing, by_end=nothing, due=nothing)
