@@ -151,7 +151,7 @@ def _is_away(world: World, node: int, start_s: float, end_s: float) -> bool:
 
     A span without end only needs the node at its start: the job will probably be done before a far absence.
     """
-    if world.failed(node):
+    if world.nodes.failed[node]:
         return True
     if end_s == math.inf:
         end_s = start_s + 2 * instant_s(start_s)

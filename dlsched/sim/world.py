@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -38,9 +38,10 @@ class LiveNodes:
         self.vm_types = tuple(site.vm_types)
         self.partition, self.features = table.partition, table.features
         self._vm, self._speed = table.vm.copy(), table.speed.copy()
-        self._up = np.ones(len(table.vm), dtype=bool)
+        self._up, self._failed = np.ones(len(table.vm), dtype=bool), np.zeros(len(table.vm), dtype=bool)
         self.vm: Ints = _read_only(self._vm)
         self.up: NDArray[np.bool_] = _read_only(self._up)
+        self.failed: NDArray[np.bool_] = _read_only(self._failed)
         self.speed: Floats = _read_only(self._speed)
         self._site: Site | None = None
         self.look_at(site, room)
@@ -71,9 +72,10 @@ class LiveNodes:
         known = {self._number[name] for name in expand(hosts) if name in self._number}
         return np.array(sorted(known), dtype=np.int64)
 
-    def set_up(self, node: int, *, up: bool) -> None:
-        """Mark a node as there or away."""
-        self._up[node] = up
+    def set_away(self, node: int, absences: Collection[Absence]) -> None:
+        """Mark a node as away for these absences, none = there."""
+        self._up[node] = not absences
+        self._failed[node] = any(not absence.planned for absence in absences)
 
     def set_vm(self, node: int, vm: int) -> None:
         """Put a VM type (number, -1 = none) on a slot."""
@@ -274,21 +276,18 @@ class World:
 
     def node_leaves(self, absence: Absence) -> list[int]:
         """A node goes away; return the running rows with a share there, in source order."""
-        self._away.setdefault(absence.node, []).append(absence)
-        self.nodes.set_up(absence.node, up=False)
+        absences = self._away.setdefault(absence.node, [])
+        absences.append(absence)
+        self.nodes.set_away(absence.node, absences)
         return rows_on(self.held, absence.node)
 
     def node_returns(self, absence: Absence) -> None:
         """An absence ends; the node is back when no other covers it."""
         others = self._away[absence.node]
         others.remove(absence)
+        self.nodes.set_away(absence.node, others)
         if not others:
-            self.nodes.set_up(absence.node, up=True)
             self.room.free[absence.node] = self.room.site.capacity[absence.node]
-
-    def failed(self, node: int) -> bool:
-        """Whether a node is away by surprise, so that its return is unknown."""
-        return any(not absence.planned for absence in self._away.get(node, ()))
 
     def set_vm(self, node: int, vm: int, now_s: float) -> None:
         """End the lease of a slot, if any, and begin one of this VM type (-1 = none)."""

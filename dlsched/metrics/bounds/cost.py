@@ -59,7 +59,9 @@ def _by_table(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
         rate = np.where(_may_hold(facts, row, width, vm), speed.rates_on(row, width, vm), 0.0)
         rate = rate.reshape(len(rows), len(widths))
         np.divide(facts.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
-    times *= certain_part(facts, times.min(axis=(1, 2), initial=np.inf))[:, None, None]
+    certain = certain_part(facts, times.min(axis=(1, 2), initial=np.inf))
+    # the part may be 0, and a machine that the job cannot use takes for ever
+    np.multiply(times, certain[:, None, None], out=times, where=np.isfinite(times))
     slack_s, weight = _slack_s(facts, rows) + instant_s(facts.log.end_s), _weight(facts, rows)
     per_worker, found = _per_worker(facts, rows), np.zeros(len(rows))
     for units in np.unique(per_worker):

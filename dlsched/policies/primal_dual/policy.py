@@ -45,7 +45,8 @@ class BookingPolicy:
 
     Prices follow from what is booked, so what a failure, a cancellation or an early end gives back is cheap at once.
     An admitted job that loses its bookings, or is not done at their end, books again whatever that costs; while there
-    is no room within the horizon it tries at every slot, as long as somebody else holds or has booked something.
+    is no room within the horizon it tries at every slot, as long as somebody else holds or has booked something. Past
+    its estimate a job books one worker for one slot, and each time after that twice as much, or what there is room for.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ class BookingPolicy:
         self._core: PdOrs | None = None
         self._facts = JobFacts()
         self._admitted: set[int] = set()
+        self._past_estimate: dict[int, int] = {}
 
     def plan(self, state: State) -> Plan:
         """Return the bookings of new jobs and of those that lost theirs, and which are rejected."""
@@ -99,10 +101,25 @@ class BookingPolicy:
         judged = []
         for row, job in zip(rows, adapter.jobs(rows), strict=True):
             again = row in self._admitted
-            decision = self._core.decide(job, _without(committed, adapter, row), again=again)
+            room = _without(committed, adapter, row)
+            if again and job.work <= 0:
+                decision = self._decide_past_estimate(self._core, row, job, room)
+            else:
+                decision = self._core.decide(job, room, again=again)
             commit(job, decision.schedule, committed)
             judged.append(Judged(row, job, decision, again))
         return judged, adapter
+
+    def _decide_past_estimate(self, core: PdOrs, row: int, job: StateJob, committed: Floats) -> Decision:
+        """Decide about a job that nobody knows the end of: so many slots of one worker, halved until there is room."""
+        slots = self._past_estimate.get(row, 1)
+        while True:
+            more = replace(job, work=(slots - 0.5) / max(job.near, job.far))
+            decision = core.decide(more, committed, again=True)
+            if decision.schedule or slots == 1:
+                self._past_estimate[row] = 2 * slots if decision.schedule else 1
+                return decision
+            slots //= 2
 
 
 def _may_change(state: State, adapter: StateAdapter, booked: Mapping[int, Allocation]) -> bool:

@@ -112,13 +112,11 @@ class StateAdapter:
         """Return which machines are known to be away for some of each slot, shape (slots, H)."""
         state = self.state
         away = np.zeros((self.slots, len(state.nodes.up)), dtype=bool)
-        planned = np.zeros(len(state.nodes.up), dtype=bool)
         for absence in state.calendar:
             for slot in range(self.slots):
                 if absence.start_s < self.time_s(slot + 1) and absence.until_s > self.time_s(slot):
                     away[slot, absence.node] = True
-            planned[absence.node] |= absence.start_s <= state.now_s < absence.until_s
-        away[:, ~state.nodes.up & ~planned] = True  # failed: nobody knows until when
+        away[:, state.nodes.failed] = True  # nobody knows until when
         return away
 
     def committed(self) -> Floats:

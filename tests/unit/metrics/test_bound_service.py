@@ -324,6 +324,17 @@ def test_jobs_that_run_alone_are_at_the_bound_and_not_beyond_on_any_clock(rows, 
     assert metrics["jct_mean_bound"] == pytest.approx(metrics["jct_mean"], abs=2e-12 * (since or 1e3), rel=1e-11)
 
 
+def test_a_job_shorter_than_a_step_of_the_clock_costs_at_least_nothing():
+    # what it does within two steps of the clock is not certain; it cannot run on the other machine
+    table = SpeedSpec(kind="table", times=TimeTable(rows={"net": {"A": (1.0,)}, "other": {"B": (1.0,)}}))
+    columns = {"job_id": ["tiny"], "submit_s": [1.6e9], "work": [1e-9], "profile": ["net"]}
+    boxes = [VmType(name=gpu_type, gpus=8, gpu_type=gpu_type, usd_per_h=8.0) for gpu_type in "AB"]
+    cluster = Cluster(pools=tuple(Pool(vm=box, count=1) for box in boxes))
+    scenario = Scenario(Workload.from_columns(columns), cluster, PLAIN, table)
+    with np.errstate(invalid="raise"):
+        assert metrics_of(scenario)["total_cost_bound"] == 0.0
+
+
 @pytest.mark.parametrize("policy", ["fifo", "srtf", "hell-malleable"])
 def test_times_since_1970_do_not_blur_the_bound(policy: str):
     given = scenario_of(tuple((at, 50, 1) for at in range(0, 200, 10)), on(4))

@@ -197,10 +197,38 @@ def test_without_room_a_job_that_was_admitted_tries_again_when_a_machine_comes_b
     assert np.allclose(log.decision_s / SLOT_S, [0, 0.5, 1, 3.5])
 
 
-def test_who_runs_longer_than_believed_books_slot_after_slot_with_one_worker():
-    log = run(in_slots(booked((0, 2, 2)), cluster(2)), truth={"work": [3.5]})
+def test_who_runs_longer_than_believed_books_one_worker_for_one_slot_then_twice_as_much_each_time():
     over = PieceEnd.OVERRUN
-    assert pieces(log, A) == [(0, 1, [2], over), (1, 2, [1], over), (2, 2.5, [1], ENDED)]
+    log = run(in_slots(booked((0, 2, 1)), cluster(1)), truth={"work": [12.0]})
+    assert pieces(log, A) == [
+        (0, 2, [1], over),
+        (2, 3, [1], over),
+        (3, 5, [1], over),
+        (5, 9, [1], over),
+        (9, 12, [1], ENDED),
+    ]
+    two_gpus = run(in_slots(booked((0, 2, 2)), cluster(2)), truth={"work": [3.5]})
+    assert pieces(two_gpus, A) == [(0, 1, [2], over), (1, 2, [1], over), (2, 2.25, [2], ENDED)]
+
+
+def test_who_runs_longer_than_believed_books_less_where_there_is_no_room_for_twice_as_much():
+    over = PieceEnd.OVERRUN
+    # four slots are more than can be booked
+    log = run(in_slots(booked((0, 2, 1)), cluster(1)), truth={"work": [9.0]}, horizon_slots=3)
+    assert pieces(log, A) == [
+        (0, 2, [1], over),
+        (2, 3, [1], over),
+        (3, 5, [1], over),
+        (5, 7, [1], over),
+        (7, 9, [1], ENDED),
+    ]
+
+
+def test_a_machine_that_fails_while_it_is_maintained_is_not_booked_for_the_end_of_the_maintenance():
+    # A loses machine 0, and machine 1 fails during a maintenance that was to end at 2: nobody knows when it is back
+    absences = away(0, 0.5, FOREVER, "fails"), away(1, 0, 2, "maintenance"), away(1, 0.25, 5, "fails")
+    log = run(in_slots(booked((0, 2, 1)), cluster(1, 1, absences=absences)))
+    assert pieces(log, A) == [(0, 0.5, [1], PieceEnd.NODE_LOST), (5, 6.5, [1], ENDED)]
 
 
 def test_a_restart_that_was_not_booked_is_an_overrun():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.placement import Site, TrialPlacer
 from dlsched.policies.shared.capacity import Amounts, amounts, most_ever, room
 from dlsched.policies.shared.facts import JobKind
@@ -18,7 +18,7 @@ def nodes_of(cluster: Cluster, *down: int) -> LiveNodes:
     site = Site.of(jobs((0, 1, 1)), cluster, "pool")
     nodes = LiveNodes(cluster, site, TrialPlacer(site, site.capacity))
     for node in down:
-        nodes.set_up(node, up=False)
+        nodes.set_away(node, [Absence(node=node)])
     return nodes
 
 
