@@ -18,7 +18,7 @@ from dlsched.domain.workload import Floats, Ints, Texts, Workload
 
 class Nodes(Protocol):
     """Nodes now: ``vm`` indexes ``vm_types`` (-1 = empty slot), ``up`` says whether a node is there, ``failed``
-    whether it is away by surprise, so that nobody knows until when (it may have failed during a planned absence);
+    whether it is away by surprise, so that its return is unknown (it may have failed during a planned absence);
     ``capacity`` and ``free`` have shape (nodes, resources); a node that is down has zero free.
     """
 

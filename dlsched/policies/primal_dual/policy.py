@@ -111,7 +111,7 @@ class BookingPolicy:
         return judged, adapter
 
     def _decide_past_estimate(self, core: PdOrs, row: int, job: StateJob, committed: Floats) -> Decision:
-        """Decide about a job that nobody knows the end of: so many slots of one worker, halved until there is room."""
+        """Decide about a job whose end is unknown: so many slots of one worker, halved until there is room."""
         slots = self._past_estimate.get(row, 1)
         while True:
             more = replace(job, work=(slots - 0.5) / max(job.near, job.far))
