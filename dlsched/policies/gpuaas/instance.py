@@ -65,6 +65,13 @@ class Instance:
             other.__dict__[name] = getattr(self, name)  # as cached_property keeps it
         return other
 
+    def on_nodes(self, node_vm: Ints) -> Instance:
+        """Return the same jobs where nodes with a machine type stay, and what is known of jobs and machines."""
+        other = replace(self, node_vm=node_vm)
+        for name in ("most_gpus", "holder", "config_price", "config_times"):
+            other.__dict__[name] = getattr(self, name)
+        return other
+
     @cached_property
     def most_gpus(self) -> Ints:
         """GPUs of the largest machine type of each GPU type, shape (F,)."""

@@ -7,21 +7,22 @@ arrival undoes. A :class:`Play` carries a rule on from decision to decision, up 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Self
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
 from dlsched.optimise.assignment import max_weight_assignment
+from dlsched.policies.gpuaas.hours import Leases
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 
-Rule = Callable[[Instance, Schedule], tuple[Schedule, float | None]]
-"""From an instance and the schedule in force (of its jobs and nodes) to a schedule and the time it is meant to last."""
+Rule = Callable[[Instance, Schedule, Floats], tuple[Schedule, float | None]]
+"""From an instance, the schedule in force (of its jobs and nodes) and the seconds of each node that are paid already
+(N,; 0 where nothing is paid in advance) to a schedule and the time it is meant to last."""
 DONE = 1e-9
 MOST_STEPS_A_JOB = 50
-"""A rule that takes more decisions than this for each job goes round in circles and is out."""
+"""A rule that takes more decisions than this for each job, and one an hour, goes round in circles and is out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +84,14 @@ class Play:
 
     def go_on(self, known: Known, rule: Rule, until_s: float, limit_usd: float = np.inf) -> bool:
         """Let the rule decide until then; return whether it got there for less than the limit."""
-        for _ in range(MOST_STEPS_A_JOB * max(1, len(self.left))):
+        hours = np.where(np.isfinite(known.times), known.times, 0.0).max(axis=(1, 2), initial=0.0).sum() / HOUR_S
+        for _ in range(MOST_STEPS_A_JOB * max(1, len(self.left)) + int(hours)):
             rows = np.flatnonzero(self.left > DONE)
             if self.usd >= limit_usd:
                 return False
-            if not len(rows) and self.leases is not None:
-                self.leases.keep(self.vm)
-            if self.now_s >= until_s or not len(rows):
+            if not len(rows) and self.leases is None:
+                self.vm = np.full_like(self.vm, -1)
+            if self.now_s >= until_s or (not len(rows) and (self.leases is None or until_s == np.inf)):
                 break
             if not self._step(known, rule, rows, until_s):
                 return False
@@ -106,7 +108,8 @@ class Play:
         idle = self._idle_s(known, rows, held) if has_restarts else np.zeros((len(rows), 1, 1))
         times = known.times[rows] * self.left[rows, None, None] + idle
         slack = known.due_s[rows] - self.now_s
-        schedule, lasts_s = rule(point.of_jobs(times, slack, known.weight[rows], held.node >= 0), held)
+        paid_s = np.zeros(len(self.vm)) if self.leases is None else self.leases.paid_s
+        schedule, lasts_s = rule(point.of_jobs(times, slack, known.weight[rows], held.node >= 0), held, paid_s)
         runs = schedule.runs
         if not len(runs) and until_s == np.inf and lasts_s is None:
             return False
@@ -115,11 +118,11 @@ class Play:
         needs_s[runs] = known.times[rows[runs], at[1], at[2]] * self.left[rows[runs]]
         if has_restarts:
             lost_s[runs] = idle[at]
-            if known.change_s > 0:
-                schedule, moved = _in_place(schedule, held)
-                lost_s[moved] = known.change_s
+        if known.change_s > 0 or self.leases is not None:
+            schedule, moved = _in_place(schedule, held)
+            lost_s[moved] = known.change_s
         ends_s = needs_s + lost_s
-        step_s = min(until_s - self.now_s, ends_s.min(), np.inf if lasts_s is None else lasts_s)
+        step_s = min(until_s - self.now_s, ends_s.min(initial=np.inf), np.inf if lasts_s is None else lasts_s)
         vms = schedule.vm[schedule.vm >= 0]
         if self.leases is not None:
             self.usd += self.leases.bill(schedule.vm, step_s)
@@ -134,9 +137,7 @@ class Play:
         self.usd += float(known.weight[ended] @ np.maximum(0.0, self.now_s - known.due_s[ended]))
         self.node[rows], self.gpus[rows] = schedule.node, schedule.gpus
         self.node[ended], self.gpus[ended] = -1, 0
-        self.vm = np.full_like(schedule.vm, -1)
-        used = self.node[rows][self.node[rows] >= 0]
-        self.vm[used] = schedule.vm[used]
+        self.vm = schedule.vm
         return True
 
     def _idle_s(self, known: Known, rows: Ints, held: Schedule) -> Floats:
@@ -162,43 +163,3 @@ def _in_place(schedule: Schedule, held: Schedule) -> tuple[Schedule, Ints]:
     vm[real] = schedule.vm
     node = np.where(schedule.node >= 0, real[schedule.node], -1)
     return Schedule(node, schedule.gpus, vm), np.flatnonzero(ran & ~(alike & (node == held.node)))
-
-
-@dataclass(eq=False)
-class Leases:
-    """Machines rented by the hour, by type: the time of each that is paid and not used."""
-
-    usd_per_s: Floats
-    paid_s: dict[int, list[float]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, instance: Instance, held: Schedule, paid_s: Floats) -> Self:
-        """Return those of the open nodes, with the time of each that is paid, (N,)."""
-        leases = cls(instance.vm_price)
-        for vm, left_s in zip(held.vm.tolist(), paid_s.tolist(), strict=True):
-            if vm >= 0:
-                leases.paid_s.setdefault(vm, []).append(left_s)
-        return leases
-
-    def copy(self) -> Leases:
-        """Return leases of their own."""
-        return Leases(self.usd_per_s, {vm: list(paid) for vm, paid in self.paid_s.items()})
-
-    def keep(self, vms: Ints) -> None:
-        """Give up machines beyond those asked for, first where least is paid."""
-        for vm, paid in self.paid_s.items():
-            paid.sort()
-            del paid[: max(0, len(paid) - int((vms == vm).sum()))]
-
-    def bill(self, vms: Ints, step_s: float) -> float:
-        """Return what is due for these machines over a step: started hours not paid yet, $."""
-        self.keep(vms)
-        usd = 0.0
-        for vm in np.unique(vms[vms >= 0]).tolist():
-            paid = self.paid_s.setdefault(vm, [])
-            paid.extend([0.0] * (int((vms == vm).sum()) - len(paid)))
-            for number, left_s in enumerate(paid):
-                hours = max(0.0, np.ceil((step_s - left_s) / HOUR_S - DONE))
-                usd += hours * HOUR_S * float(self.usd_per_s[vm])
-                paid[number] = left_s + hours * HOUR_S - step_s
-        return usd

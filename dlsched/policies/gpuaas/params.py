@@ -77,7 +77,7 @@ class MarketParams(PeriodParams):
     mixing: bool = Field(
         True,
         description="Let a job run on a faster configuration first and a cheaper one later, if that is cheaper "
-        "overall; off where a change costs a restart or machines are billed by the hour.",
+        "overall; off where a change costs a restart.",
     )
     wait_h: float = Field(
         10.0,
@@ -93,7 +93,7 @@ class MarketParams(PeriodParams):
         40,
         ge=0,
         le=100,
-        description="At submissions, while at most so many jobs are known, play eight rules out, on the past and on "
+        description="At submissions, while at most so many jobs are known, play all rules out, on the past and on "
         "the jobs that are here, and let the cheapest decide until the next one; 0 = always Market's own rule.",
         json_schema_extra={"unit": "jobs"},
     )

@@ -11,7 +11,7 @@ from dlsched.domain.plan import Plan, Status
 from dlsched.domain.policy import ReviewRule
 from dlsched.domain.state import State
 from dlsched.policies.gpuaas.instance import Instance, Schedule
-from dlsched.policies.gpuaas.params import ExactParams, LocalParams, PeriodParams
+from dlsched.policies.gpuaas.params import ExactParams, LocalParams, MarketParams, PeriodParams
 from dlsched.policies.gpuaas.repair import start_one
 from dlsched.policies.gpuaas.state_adapter import RateTable, StateAdapter, slots_are_free
 
@@ -47,15 +47,17 @@ class InstancePolicy:
         if self._table is None:
             self._table, self._free = RateTable(state.nodes.vm_types), slots_are_free(state.nodes)
         adapter = StateAdapter.of(state, self._table, self._params.horizon_s, free=self._free)
-        if not len(adapter.rows):
+        keeps_paid = self._free and state.bills_hours and isinstance(self._params, MarketParams)
+        if not len(adapter.rows) and not keeps_paid:
             return Plan(vms=adapter.vms(Schedule.empty(adapter.instance)))
         instance = self._instance(adapter.instance)
         choice = self._core(instance, adapter, state.rng)
         schedule = start_one(instance, choice.schedule)
+        nothing = not len(adapter.rows) and bool((schedule.vm < 0).all())
         return Plan(
             allocations=adapter.allocations(schedule),
             vms=adapter.vms(schedule) if self._free else {},
-            wake_at_s=self._wake_at_s(state.now_s, choice.wake_in_s),
+            wake_at_s=None if nothing else self._wake_at_s(state.now_s, choice.wake_in_s),
             reasons=adapter.reasons(schedule),
             note=choice.note,
             status=choice.status,

@@ -12,8 +12,9 @@ import numpy as np
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.gpuaas import lists
+from dlsched.policies.gpuaas.hours import Leases, market_by_the_hour
 from dlsched.policies.gpuaas.instance import Instance, Schedule
-from dlsched.policies.gpuaas.look_ahead import Known, Leases, Play, Rule
+from dlsched.policies.gpuaas.look_ahead import Known, Play, Rule
 from dlsched.policies.gpuaas.market import MarketSettings, market
 from dlsched.policies.gpuaas.params import MarketParams
 from dlsched.policies.gpuaas.repair import start_one
@@ -32,7 +33,7 @@ SETTLED = 300
 
 
 class Portfolio:
-    """The rule that decides now, the shadows, and, where leases are billed by the hour, since when slots are rented."""
+    """The rule that decides now, and the shadows."""
 
     def __init__(self, params: MarketParams) -> None:
         self._params = params
@@ -41,16 +42,14 @@ class Portfolio:
         self._shadows: dict[str, Play] = {}
         self._rows = np.zeros(0, dtype=np.int64)
         self._counted = 0
-        self._since: dict[int, tuple[int, float]] = {}
-        self._asked_s = 0.0
 
-    def decides(self, instance: Instance, adapter: StateAdapter) -> tuple[str, Rule]:
+    def decides(self, instance: Instance, adapter: StateAdapter, paid_s: Floats) -> tuple[str, Rule]:
         """Return the rule that decides now and its name; at a submission the cheapest is found first."""
-        state = adapter.state
-        rules = _rules(self._params, change_s=state.change_s, by_hour=state.bills_hours)
-        leases = Leases.of(instance, adapter.held, self._paid_s(adapter)) if state.bills_hours else None
+        state, free = adapter.state, bool((instance.node_vm < 0).all())
+        by_hour = state.bills_hours and free
+        rules = _rules(self._params, change_s=state.change_s, by_hour=by_hour)
+        leases = Leases.of(instance, adapter.held, paid_s) if by_hour else None
         if len(state.jobs) > self._submitted:
-            free = bool((instance.node_vm < 0).all())
             if free and 0 < np.isfinite(instance.fastest).sum() <= self._params.look_ahead:
                 self._chosen = self._cheapest(instance, adapter, rules, leases)
             else:
@@ -113,22 +112,6 @@ class Portfolio:
         self._rows = rows
         return present
 
-    def _paid_s(self, adapter: StateAdapter) -> Floats:
-        """Return the time of each open node that is paid already, (N,): whole hours since it was rented.
-
-        What was not rented when the policy was last asked was rented then.
-        """
-        now_s, vms = adapter.state.now_s, adapter.held.vm.tolist()
-        slots = adapter.slots.tolist()
-        self._since = {
-            slot: self._since[slot] if self._since.get(slot, (-1, 0.0))[0] == vm else (vm, self._asked_s)
-            for slot, vm in zip(slots, vms, strict=True)
-            if vm >= 0
-        }
-        self._asked_s = now_s
-        lasted_s = np.array([now_s - self._since[slot][1] if slot in self._since else 0.0 for slot in slots])
-        return np.asarray(np.ceil(lasted_s / HOUR_S) * HOUR_S - lasted_s)
-
 
 def _rules(params: MarketParams, *, change_s: float = 0.0, by_hour: bool = False) -> dict[str, Rule]:
     """Return Market and the other renting policies as rules, each as it decides on its own.
@@ -139,33 +122,35 @@ def _rules(params: MarketParams, *, change_s: float = 0.0, by_hour: bool = False
     """
     review_s = params.period_s if change_s > 0 else None
 
-    def priced(*, mixing: bool) -> Rule:
+    def priced(*, mixing: bool, keeps: bool = False) -> Rule:
         settings = MarketSettings(mixing, params.wait_h * HOUR_S, params.later_price)
 
-        def rule(point: Instance, held: Schedule) -> tuple[Schedule, float | None]:
-            plan = market(point, settings)
+        def rule(point: Instance, held: Schedule, paid_s: Floats) -> tuple[Schedule, float | None]:
+            plan = market_by_the_hour(point, held, paid_s, settings) if keeps else market(point, settings)
             waits = [wait_s for wait_s in (plan.wake_in, review_s) if wait_s is not None]
             return plan.schedule, min(waits, default=None)
 
         return rule
 
-    def relinked(point: Instance, held: Schedule) -> tuple[Schedule, float | None]:
+    def relinked(point: Instance, held: Schedule, paid_s: Floats) -> tuple[Schedule, float | None]:
         return path_relinking(point, np.random.default_rng(0), SearchSettings(iterations=ITERATIONS)), review_s
 
-    def randomized(point: Instance, held: Schedule) -> tuple[Schedule, float | None]:
+    def randomized(point: Instance, held: Schedule, paid_s: Floats) -> tuple[Schedule, float | None]:
         return randomized_greedy(point, np.random.default_rng(0), SearchSettings(iterations=ITERATIONS)), review_s
 
-    mixing = params.mixing and change_s == 0 and not by_hour
-    rules: dict[str, Rule] = {MARKET: priced(mixing=mixing)}
+    mixing = params.mixing and change_s == 0
+    rules: dict[str, Rule] = {MARKET: priced(mixing=mixing, keeps=by_hour)}
     if mixing:
-        rules["Market without changes"] = priced(mixing=False)
+        rules["Market without changes"] = priced(mixing=False, keeps=by_hour)
+    if by_hour:
+        rules["Market that gives up paid hours"] = priced(mixing=False)
     rules |= {
-        "Greedy": lambda point, held: (greedy(point), review_s),
+        "Greedy": lambda point, held, _: (greedy(point), review_s),
         "Path relinking": relinked,
         "Randomized greedy": randomized,
-        "FIFO renting": lambda point, held: (lists.start_waiting(point, lists.by_submission(point), held), None),
-        "EDF renting": lambda point, held: (lists.start_waiting(point, lists.by_due_date(point), held), None),
-        "Priority renting": lambda point, held: (lists.start_waiting(point, lists.by_weight(point), held), None),
+        "FIFO renting": lambda point, held, _: (lists.start_waiting(point, lists.by_submission(point), held), None),
+        "EDF renting": lambda point, held, _: (lists.start_waiting(point, lists.by_due_date(point), held), None),
+        "Priority renting": lambda point, held, _: (lists.start_waiting(point, lists.by_weight(point), held), None),
     }
     return {name: _starts(rule) for name, rule in rules.items()}
 
@@ -173,8 +158,8 @@ def _rules(params: MarketParams, *, change_s: float = 0.0, by_hour: bool = False
 def _starts(rule: Rule) -> Rule:
     """Return the rule, with one job started where it would leave all waiting."""
 
-    def started(point: Instance, held: Schedule) -> tuple[Schedule, float | None]:
-        schedule, lasts_s = rule(point, held)
+    def started(point: Instance, held: Schedule, paid_s: Floats) -> tuple[Schedule, float | None]:
+        schedule, lasts_s = rule(point, held, paid_s)
         return start_one(point, schedule), lasts_s
 
     return started

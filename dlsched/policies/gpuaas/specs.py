@@ -109,23 +109,27 @@ def _hierarchical(params: HierarchicalParams) -> Core:
 
 
 def _market(params: MarketParams) -> Core:
+    from dlsched.policies.gpuaas.hours import LeaseClock, market_by_the_hour
     from dlsched.policies.gpuaas.market import MarketSettings, market
     from dlsched.policies.gpuaas.portfolio import MARKET, Portfolio
 
     portfolio = Portfolio(params) if params.look_ahead else None
+    clock = LeaseClock()
 
     def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
+        by_hour = adapter.state.bills_hours and bool((instance.node_vm < 0).all())
+        paid_s = clock.paid_s(adapter) if by_hour else np.zeros(instance.num_nodes)
         if portfolio is not None:
-            name, rule = portfolio.decides(instance, adapter)
+            name, rule = portfolio.decides(instance, adapter, paid_s)
             if name != MARKET:
-                schedule, lasts_s = rule(instance, adapter.held)
+                schedule, lasts_s = rule(instance, adapter.held, paid_s)
                 return Choice(schedule, wake_in_s=lasts_s, note=f"{name} is cheapest for the jobs known")
-        settings = MarketSettings(
-            mixing=params.mixing and adapter.state.change_s == 0 and not adapter.state.bills_hours,
-            wait=params.wait_h * HOUR_S,
-            later_price=params.later_price,
-        )
-        plan = market(instance, settings)
+        mixing = params.mixing and adapter.state.change_s == 0
+        settings = MarketSettings(mixing, params.wait_h * HOUR_S, params.later_price)
+        if by_hour:
+            plan = market_by_the_hour(instance, adapter.held, paid_s, settings)
+        else:
+            plan = market(instance, settings)
         note = f"while GPUs are scarce, a GPU costs ${plan.price * HOUR_S:.2f}/h more" if plan.price > 0 else ""
         return Choice(plan.schedule, wake_in_s=plan.wake_in, note=note)
 

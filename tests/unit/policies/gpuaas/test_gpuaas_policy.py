@@ -154,7 +154,7 @@ def test_mixing_is_left_out_where_a_change_costs_a_restart():
     assert held(run) == [("j0", 2, "k2")]
 
 
-def test_mixing_is_left_out_where_leases_are_billed_by_the_hour():
+def test_a_machine_is_not_changed_within_an_hour_that_is_paid():
     by_second, by_hour = (
         scenario([80.0]).replace(options=SimulationRules(billing=unit)) for unit in ("second", "hour")
     )
