@@ -38,6 +38,9 @@ __all__ = ["RunTask", "Runner", "StudyTask", "TaskState", "TaskStatus"]
 
 log = logging.getLogger(__name__)
 _SHARE_FOR_ETA = 0.03
+TOGETHER_S, TOGETHER_BYTES = 0.3, 64 * 2**20
+"""Results of a busy queue are stored together, in a third of the time: those that come within so long of the first, if
+they are not larger than this. The last ones do not wait."""
 REMEMBERED_S = 3600.0
 """How long a task that is over stays on the list when its owner does not take it off."""
 
@@ -70,6 +73,11 @@ def stop_all() -> None:
     """Stop the runners of this process; see :meth:`Runner.stop`."""
     for runner in _RUNNERS:
         runner.stop()
+
+
+def _bytes_of(made: Sequence[tuple[QueueItem, Any]]) -> int:
+    """Return the size of results in files; those in memory are there already."""
+    return sum(outcome.stat().st_size for _, outcome in made if isinstance(outcome, Path))
 
 
 class Runner:
@@ -375,22 +383,43 @@ class Runner:
         item.future.add_done_callback(lambda done: self._events.put((item.id, pool, done)))
 
     def _listen(self) -> None:
-        """Take results as they come and put them into the store; the one thread that does."""
-        while (event := self._events.get()) is not None:
-            task_id, pool, future = event
+        """Take results as they come and put them into the store, several at once; the one thread that does."""
+        made: list[tuple[QueueItem, Any]] = []
+        until_s, is_open = 0.0, True
+        while is_open:
+            event = None
+            with suppress(queue.Empty):
+                event = self._events.get(timeout=max(until_s - time.monotonic(), 0.0) if made else None)
+                is_open = event is not None
             if self._stopped:
                 return
-            with self._lock:
-                item = self._in_flight.pop(task_id)
-                self._places = None
-                item.future = None  # an answer may be large, and a future keeps it
-                outcome = self._outcome(item, pool, future)
-                self._fill()
-                self._tidy()
-            if outcome is not None:
-                self._keep(item, outcome)
+            if event is not None:
+                until_s = until_s if made else time.monotonic() + TOGETHER_S
+                made += self._taken(*event)
+            is_due = event is None or time.monotonic() >= until_s or not self._in_flight
+            if made and (is_due or _bytes_of(made) > TOGETHER_BYTES):
+                self._keep(made)
+                self._remove_files(made)
+                made = []
                 self._refill()  # a question may have waited for it
-            for path in self._folder.glob(f"{task_id}.*"):
+
+    def _taken(self, task_id: str, pool: WorkerPool, future: Future[Any]) -> list[tuple[QueueItem, Any]]:
+        """Start what comes next; return the task with what was made, nothing where nothing was."""
+        with self._lock:
+            item = self._in_flight.pop(task_id)
+            self._places = None
+            item.future = None  # an answer may be large, and a future keeps it
+            outcome = self._outcome(item, pool, future)
+            self._fill()
+            self._tidy()
+        if outcome is not None:
+            return [(item, outcome)]
+        self._remove_files([(item, None)])
+        return []
+
+    def _remove_files(self, made: Sequence[tuple[QueueItem, Any]]) -> None:
+        for item, _ in made:
+            for path in self._folder.glob(f"{item.id}.*"):
                 path.unlink(missing_ok=True)
 
     def _outcome(self, item: QueueItem, pool: WorkerPool, future: Future[Any]) -> Any:
@@ -415,25 +444,43 @@ class Runner:
                 return outcome
         return None
 
-    def _keep(self, item: QueueItem, outcome: Any) -> None:
-        """Write a result into the store (seconds for a large one, so without the lock)."""
+    def _keep(self, made: Sequence[tuple[QueueItem, Any]]) -> None:
+        """Write results into the store (seconds for large ones, so without the lock); one that fails fails alone."""
         try:
-            record = item.result(outcome)
-            if self._store is None:
-                item.kept = record
-                return
-            item.kept_id = item.save(self._store.acting(item.actor), record)
-            with self._lock:
-                waiting = [one for one in self._waiting.values() if item.id in one.after]
-            for question in waiting:
-                if isinstance(question, StudyItem) and isinstance(item, StudyItem):
-                    question.take(item, self._store)
+            finished = [item.finished(outcome) for item, outcome in made]
+            if self._store is not None:
+                self._store.save_finished(finished)
         except Exception as error:
-            log.exception("Result of %s was not kept", item.name, exc_info=error)
-            with self._lock:
-                self._end(item, TaskState.FAILED, f"Computed, but not saved: {error}")
+            if len(made) > 1:
+                for alone in made:
+                    self._keep([alone])
+                return
+            self._not_kept(made[0][0], error)
             return
-        item.state = TaskState.STORED
+        for (item, _), one in zip(made, finished, strict=True):
+            if self._store is None:
+                item.kept = one.run or one.experiment or item.rest
+                continue
+            try:
+                item.note_stored(one)
+                self._hand_on(item, self._store)
+            except Exception as error:
+                self._not_kept(item, error)
+            else:
+                item.state = TaskState.STORED
+
+    def _not_kept(self, item: QueueItem, error: Exception) -> None:
+        log.exception("Result of %s was not kept", item.name, exc_info=error)
+        with self._lock:
+            self._end(item, TaskState.FAILED, f"Computed, but not saved: {error}")
+
+    def _hand_on(self, item: QueueItem, store: Store) -> None:
+        """Give the numbers of a batch of runs to the questions that wait for it."""
+        with self._lock:
+            waiting = [one for one in self._waiting.values() if item.id in one.after]
+        for question in waiting:
+            if isinstance(question, StudyItem) and isinstance(item, StudyItem):
+                question.take(item, store)
 
     def _end(self, item: QueueItem, state: TaskState, message: str) -> None:
         if item.state.is_over:
@@ -482,7 +529,9 @@ class Runner:
             text, eta_s = text or "Starting a worker", self._seconds_left(item, share)
             if self._opened is not None and (waiting := self._opened[0].waiting):
                 text, eta_s = f"Waiting for workers: {waiting}", None
-        elif item.state in {TaskState.DONE, TaskState.STORED}:
+        elif item.state is TaskState.DONE:
+            share, text = 1.0, "Saving"
+        elif item.state is TaskState.STORED:
             share = 1.0
         run_id, experiment_id = (item.kept_id, None) if isinstance(item, RunItem) else (None, item.kept_id)
         return TaskStatus(

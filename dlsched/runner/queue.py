@@ -21,7 +21,14 @@ from dlsched.domain.scenario import Scenario
 from dlsched.runner import worker
 from dlsched.runner.executor import WorkerPool
 from dlsched.runner.progress import Channel
-from dlsched.store.record import CellRecord, ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
+from dlsched.store.record import (
+    CellRecord,
+    Finished,
+    RunLabel,
+    experiment_key,
+    run_id_of,
+    run_key,
+)
 from dlsched.studies import registry
 from dlsched.studies.cells import CellsSpec
 from dlsched.studies.code_version import version_of
@@ -82,7 +89,8 @@ class QueueItem(ABC):
 
     ``actor``: who asked for it first, and under whose name the result is kept; ``owners``: all who asked for it
     and have not cancelled it since; ``turn_of``: the owner whose turn it was when it started; ``ended_s``: when the
-    runner knew that nothing more happens to it; ``after``: ids of the batches of its runs that come first.
+    runner knew that nothing more happens to it; ``after``: ids of the batches of its runs that come first; ``rest``:
+    what of the result the store is not to hold.
     """
 
     name: str
@@ -100,6 +108,7 @@ class QueueItem(ABC):
     ended_s: float | None = None
     future: Future[Any] | None = None
     after: tuple[str, ...] = ()
+    rest: Any = None
 
     @property
     def is_over(self) -> bool:
@@ -115,12 +124,12 @@ class QueueItem(ABC):
         """Give it to a worker, which tells by the channel how far it is."""
 
     @abstractmethod
-    def result(self, outcome: Any) -> Any:
-        """Return the record behind what the worker made."""
+    def finished(self, outcome: Any) -> Finished:
+        """Return what the store is to keep of what the worker made."""
 
     @abstractmethod
-    def save(self, store: Store, record: Any) -> str:
-        """Keep the record and return its id."""
+    def note_stored(self, finished: Finished) -> None:
+        """Note where in the store it is, and what of it is not there."""
 
 
 @dataclass(eq=False)
@@ -157,16 +166,18 @@ class RunItem(QueueItem):
         order = worker.RunOrder(self.id, folder, channel, key, task.policy, self.params, task.seed, self.name, sent)
         return pool.executor.submit(worker.carry_out_run, order)
 
-    def result(self, outcome: Any) -> RunRecord:
+    def finished(self, outcome: Any) -> Finished:
         """See :class:`QueueItem`."""
-        return worker.record_of(outcome, self.task.scenario)
-
-    def save(self, store: Store, record: RunRecord) -> str:
-        """See :class:`QueueItem`."""
+        record = worker.record_of(outcome, self.task.scenario)
         task = VariantTask(self.task.scenario, {}, record.policy, record.params, record.seed)
         about = task.scenario.content_hash
-        store.save_cells([CellRecord(task.key, about, task.policy, task.seed, record.metrics, record.audit)])
-        return store.save_run(record)
+        cell = CellRecord(task.key, about, task.policy, task.seed, record.metrics, record.audit)
+        return Finished(run=record, cells=(cell,), made_by=self.actor.name)
+
+    def note_stored(self, finished: Finished) -> None:
+        """See :class:`QueueItem`."""
+        assert finished.run is not None
+        self.kept_id = run_id_of(finished.run.key)
 
 
 @dataclass(eq=False)
@@ -176,7 +187,6 @@ class StudyItem(QueueItem):
     task: StudyTask = field(kw_only=True)
     spec: BaseModel | None = None
     known: Mapping[str, CellRecord] = field(default_factory=dict)
-    made: list[CellRecord] = field(default_factory=list)
 
     def admit(self, store: Store | None) -> None:
         """See :class:`QueueItem`."""
@@ -184,7 +194,7 @@ class StudyItem(QueueItem):
         spec = self.spec = found.question(self.task.spec)
         self.name = self.task.name or found.label
         self.key = experiment_key(found.kind, spec.model_dump(mode="json"), found.version_of(spec, self.task.subject))
-        self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
+        self.kept_id = store.find_experiment(self.key) if store is not None and found.split is None else None
         self.guess_s = found.estimate_s(spec)
         about = self.task.subject
         if found.by_future and store is not None and self.kept_id is None and isinstance(about, Scenario):
@@ -206,21 +216,19 @@ class StudyItem(QueueItem):
         order = worker.StudyOrder(self.id, channel, self.task.kind, self.spec, self.name, self.task.subject, self.known)
         return pool.executor.submit(worker.carry_out_study, order)
 
-    def result(self, outcome: Any) -> ExperimentRecord:
+    def finished(self, outcome: Any) -> Finished:
         """See :class:`QueueItem`."""
-        record: ExperimentRecord
-        record, self.made = outcome
-        return record
+        record, cells = outcome
+        if registry.find(self.task.kind).split is None:
+            return Finished(experiment=record, cells=cells, made_by=self.actor.name)
+        self.rest = record
+        return Finished(cells=cells, made_by=self.actor.name)
 
-    def save(self, store: Store, record: ExperimentRecord) -> str:
-        """See :class:`QueueItem`; what the store does not hold of the answer stays here."""
-        store.save_cells(self.made)
-        self.known, self.made = {}, []
-        keep = registry.find(self.task.kind).keep
-        if keep is None:
-            return store.save_experiment(record)
-        self.kept = keep(store, record)
-        return self.key
+    def note_stored(self, finished: Finished) -> None:
+        """See :class:`QueueItem`."""
+        self.known = {}
+        self.kept_id = self.key if finished.experiment is None else run_id_of(finished.experiment.key)
+        self.kept = self.rest
 
 
 def in_turn(

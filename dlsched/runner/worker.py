@@ -178,11 +178,18 @@ class StudyOrder:
 
 
 def carry_out_study(order: StudyOrder) -> tuple[ExperimentRecord, list[CellRecord]]:
-    """Compute in a worker process; return question and answer, and the numbers of single futures made for it."""
+    """Compute in a worker process; return question and answer, and the numbers of single futures made for it.
+
+    Of an answer that consists of such numbers, what the store does not keep.
+    """
     report = Reporter(order.channel, order.task_id)
     report.force(0.0, "Starting")
-    with open_pool().executor if find(order.kind).shared_out else contextlib.nullcontext() as executor:
-        cells = CarriedCells(order.known)
-        record = compute(order.kind, order.spec, report, order.name, order.subject, executor, cells)
+    study, own = find(order.kind), CarriedCells(order.known)
+    with open_pool().executor if study.shared_out else contextlib.nullcontext() as executor:
+        record = compute(order.kind, order.spec, report, order.name, order.subject, executor, own)
+    cells = [*own.made.values()]
+    if study.split is not None:
+        made, record = study.split(record)
+        cells += made
     report.force(1.0, "Saving")
-    return record, [*cells.made.values()]
+    return record, cells

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from dlsched.workload.sidecar import table_columns
 _ARROW: dict[Kind, pa.DataType] = {"text": pa.string(), "float": pa.float64(), "int": pa.int64()}
 
 
+@cache
 def table_schema(name: str) -> pa.Schema:
     """Return the Arrow schema of a run's table."""
     return pa.schema([(column, _ARROW[kind]) for column, kind in TABLES[name].items()])
@@ -36,6 +38,8 @@ def to_arrow(name: str, frame: Any) -> pa.Table:
         If the frame has a column the store does not know, or a value of another type.
     """
     table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
+    if table.schema.equals(table_schema(name)):
+        return table
     unknown = sorted(set(table.column_names) - set(TABLES[name]))
     if unknown:
         raise StoreError(f"Table {name}: the store has no column {unknown[0]!r}.")

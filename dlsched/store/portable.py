@@ -298,13 +298,11 @@ def insert(cursor: Any, bundle: Bundle, now: datetime) -> ImportReport:
     """Write what is new in a bundle; the caller holds the transaction."""
     for entry in bundle.manifest.scenarios:
         _insert_scenario(cursor, entry, bundle.scenarios[entry.scenario_hash], now)
-    added, present = [], []
-    for run in bundle.manifest.runs:
-        if (found := runs.find(cursor, run.run_key)) is not None:
-            present.append(found)
-        else:
-            added.append(runs.insert(cursor, _row_of(run), run.metrics, bundle.tables[run.run_key]))
-    return ImportReport(tuple(added), tuple(present))
+    entries = bundle.manifest.runs
+    present = runs.find_all(cursor, [run.run_key for run in entries])
+    new = [runs.NewRun(_row_of(run), run.metrics, bundle.tables[run.run_key]) for run in entries]
+    added = runs.insert(cursor, new)
+    return ImportReport(tuple(added), tuple(present[run.run_key] for run in entries if run.run_key in present))
 
 
 def _insert_scenario(cursor: Any, entry: ScenarioEntry, scenario: Scenario, now: datetime) -> None:

@@ -87,6 +87,16 @@ class CellRecord:
     audit: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """What a task leaves in the store: a run, numbers of runs, an answer; ``made_by`` names who asked for it."""
+
+    run: RunRecord | None = None
+    cells: Sequence[CellRecord] = ()
+    experiment: ExperimentRecord | None = None
+    made_by: str = ""
+
+
 class CellStore(Protocol):
     """Where numbers of runs are kept by key: the store, or what of it travels with a question to a worker."""
 

@@ -83,30 +83,54 @@ def row_of(record: RunRecord, now: datetime, made_by: str = "") -> dict[str, Any
     }
 
 
-def insert(cursor: Any, row: Mapping[str, Any], metrics: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
-    """Write one run with all its tables; the caller holds the transaction. Return the run's id.
+@dataclass(frozen=True, eq=False)
+class NewRun:
+    """A run as it is written: its row of the table ``runs``, its metrics and its complete tables."""
 
-    A run with the same key that was deleted before is replaced.
+    row: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+    tables: Mapping[str, pa.Table]
+
+    @property
+    def key(self) -> str:
+        """The run's key."""
+        return str(self.row["run_key"])
+
+
+def insert(cursor: Any, new: Sequence[NewRun]) -> list[str]:
+    """Write runs with all their tables; the caller holds the transaction. Return the ids of those that were not there.
+
+    A run with the same key that was deleted before is replaced. Each table is written once for all runs: a statement
+    takes longer than the rows of a run.
     """
-    key = str(row["run_key"])
-    purge(cursor, "run_key = ? AND deleted_at IS NOT NULL", [key])
-    if find(cursor, key) is not None:
-        return run_id_of(key)
-    (run_no,) = cursor.execute("SELECT nextval('run_numbers')").fetchall()[0]
-    values = {
-        **row,
-        "run_no": run_no,
-        "run_id": run_id_of(key),
-        "violations": len(json.loads(row["audit"])),
-        "jobs": tables["job_outcomes"].num_rows,
-        "size_bytes": sum(table.nbytes for table in tables.values()),
-    }
-    insert_row(cursor, "runs", values)
-    _insert_table(cursor, "metrics", run_no, _metrics_table(metrics))
+    keys = list(dict.fromkeys(run.key for run in new))
+    purge(cursor, "list_contains(?, run_key) AND deleted_at IS NOT NULL", [keys])
+    there = find_all(cursor, keys)
+    clear_active(cursor, keys)
+    fresh: dict[str, NewRun] = {}
+    for run in new:
+        if run.key not in there:
+            fresh.setdefault(run.key, run)
+    if not fresh:
+        return []
+    numbers = cursor.execute("SELECT nextval('run_numbers') FROM range(?)", [len(fresh)]).fetchall()
+    numbered = [(run_no, run) for (run_no,), run in zip(numbers, fresh.values(), strict=True)]
+    rows = [
+        {
+            **run.row,
+            "run_no": run_no,
+            "run_id": run_id_of(run.key),
+            "violations": len(json.loads(run.row["audit"])),
+            "jobs": run.tables["job_outcomes"].num_rows,
+            "size_bytes": sum(table.nbytes for table in run.tables.values()),
+        }
+        for run_no, run in numbered
+    ]
+    _insert_table(cursor, "runs", pa.Table.from_pylist(rows))
+    _insert_table(cursor, "metrics", _joined([(run_no, _metrics_table(run.metrics)) for run_no, run in numbered]))
     for name in TABLES:
-        _insert_table(cursor, name, run_no, tables[name])
-    cursor.execute("DELETE FROM active_runs WHERE run_key = ?", [key])
-    return run_id_of(key)
+        _insert_table(cursor, name, _joined([(run_no, run.tables[name]) for run_no, run in numbered]))
+    return [row["run_id"] for row in rows]
 
 
 def complete_tables(tables: Mapping[str, Any]) -> dict[str, pa.Table]:
@@ -129,11 +153,17 @@ def _metrics_table(metrics: Mapping[str, Any]) -> pa.Table:
     )
 
 
-def _insert_table(cursor: Any, name: str, run_no: int, table: pa.Table) -> None:
-    rows = table.num_rows
-    numbered = table.add_column(0, "run_no", pa.repeat(pa.scalar(run_no, pa.int32()), rows))
-    numbered = numbered.add_column(1, "row_no", pa.array(np.arange(rows, dtype=np.int32)))
-    cursor.register("incoming", numbered)
+def _joined(tables: Sequence[tuple[int, pa.Table]]) -> pa.Table:
+    """Return the rows of runs, by run number, as one table, with the numbers of run and row in front."""
+    parts = []
+    for run_no, table in tables:
+        numbered = table.add_column(0, "run_no", pa.repeat(pa.scalar(run_no, pa.int32()), table.num_rows))
+        parts.append(numbered.add_column(1, "row_no", pa.array(np.arange(table.num_rows, dtype=np.int32))))
+    return pa.concat_tables(parts)
+
+
+def _insert_table(cursor: Any, name: str, table: pa.Table) -> None:
+    cursor.register("incoming", table)
     try:
         cursor.execute(f"INSERT INTO {name} BY NAME SELECT * FROM incoming")
     finally:

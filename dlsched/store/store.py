@@ -21,7 +21,15 @@ from dlsched.domain.scenario import Scenario
 from dlsched.store import cells, experiments, portable, runs, scenarios, trail, windows
 from dlsched.store.connection import connect, store_path
 from dlsched.store.portable import ImportReport
-from dlsched.store.record import CellRecord, ExperimentInfo, ExperimentRecord, RunLabel, RunRecord
+from dlsched.store.record import (
+    CellRecord,
+    ExperimentInfo,
+    ExperimentRecord,
+    Finished,
+    RunLabel,
+    RunRecord,
+    run_id_of,
+)
 from dlsched.store.runs import LIST_METRICS, RunInfo
 from dlsched.store.scenarios import Deletion, ScenarioInfo
 from dlsched.store.schema import STEPS, migrate, version_of
@@ -238,18 +246,32 @@ class Store:
 
     def save_runs(self, records: Sequence[RunRecord]) -> list[str]:
         """Keep several runs, all of them or none, and return their ids; see :meth:`save_run`."""
-        tables = [runs.complete_tables(record.tables) for record in records]
-        with self._writing() as cursor:
-            return [self._save(cursor, record, own) for record, own in zip(records, tables, strict=True)]
+        self.save_finished([Finished(run=record, made_by=self.actor.name) for record in records])
+        return [run_id_of(record.key) for record in records]
 
-    def _save(self, cursor: Any, record: RunRecord, tables: dict[str, Any]) -> str:
-        self._save_scenario(cursor, record.scenario)
-        known = runs.find(cursor, record.key)
-        if known is not None:
-            return known
-        run_id = runs.insert(cursor, runs.row_of(record, _now(), self.actor.name), record.metrics, tables)
-        self._note(cursor, "saved", "run", runs.described(cursor, [run_id]))
-        return run_id
+    def save_finished(self, finished: Sequence[Finished]) -> None:
+        """Keep what tasks of several users left, all of it or nothing, in one transaction."""
+        with self._writing() as cursor:
+            cells.save(cursor, [cell for one in finished for cell in one.cells], _now())
+            for name in dict.fromkeys(one.made_by for one in finished):
+                own = [one for one in finished if one.made_by == name]
+                user = self.acting(Actor(name))
+                user._save_runs(cursor, [one.run for one in own if one.run is not None])
+                for one in own:
+                    if one.experiment is not None:
+                        user._save_experiment(cursor, one.experiment)
+
+    def _save_runs(self, cursor: Any, records: Sequence[RunRecord]) -> None:
+        for scenario in {record.scenario.content_hash: record.scenario for record in records}.values():
+            self._save_scenario(cursor, scenario)
+        now = _now()
+        new = [
+            runs.NewRun(runs.row_of(one, now, self.actor.name), one.metrics, runs.complete_tables(one.tables))
+            for one in records
+        ]
+        added = runs.insert(cursor, new)
+        if added:
+            self._note(cursor, "saved", "run", runs.described(cursor, added))
 
     def run_info(self, run_id: str) -> RunInfo:
         """Return what is frozen in a run: question, parameters, prices, audit, times; StoreError when unknown."""
@@ -406,12 +428,14 @@ class Store:
 
     def save_experiment(self, record: ExperimentRecord) -> str:
         """Keep an answer and return its id."""
-        with self._writing() as cursor:
-            experiment_id = experiments.save(cursor, record, _now(), self.actor.name)
-            self._note(
-                cursor, "saved", "experiment", [(experiment_id, ": ".join(filter(None, (record.kind, record.name))))]
-            )
-            return experiment_id
+        self.save_finished([Finished(experiment=record, made_by=self.actor.name)])
+        return run_id_of(record.key)
+
+    def _save_experiment(self, cursor: Any, record: ExperimentRecord) -> None:
+        experiment_id = experiments.save(cursor, record, _now(), self.actor.name)
+        self._note(
+            cursor, "saved", "experiment", [(experiment_id, ": ".join(filter(None, (record.kind, record.name))))]
+        )
 
     def get_experiment(self, experiment_id: str) -> ExperimentRecord:
         """Return a question with its answer; StoreError when unknown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -19,9 +19,6 @@ from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import Study, one_piece
 from dlsched.wording.formats import amount
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 log = logging.getLogger(__name__)
 KIND = "cells"
@@ -109,25 +106,25 @@ def _safely(task: VariantTask, progress: Progress | None = None) -> RunResult:
         return RunResult(error=f"Unexpected {type(error).__name__}: {error}. Details are in the log")
 
 
-def keep(store: Store, record: ExperimentRecord) -> ExperimentRecord:
-    """Keep the numbers of runs that came to their end; return the question and answer of those that did not."""
+def split(record: ExperimentRecord) -> tuple[list[CellRecord], ExperimentRecord]:
+    """Return the numbers of runs that came to their end, and the question and answer of those that did not."""
     spec, answer = STUDY.read_record(record)
     found = list(zip(spec.cells, answer.results, strict=True))
-    store.save_cells(
-        [
-            CellRecord(cell.key, spec.scenario, cell.policy, cell.seed, result.metrics, result.audit)
-            for cell, result in found
-            if result.metrics is not None
-        ]
-    )
+    made = [
+        CellRecord(cell.key, spec.scenario, cell.policy, cell.seed, result.metrics, result.audit)
+        for cell, result in found
+        if result.metrics is not None
+    ]
     rest = [(cell, result) for cell, result in found if result.metrics is None]
     cells = {"scenario": spec.scenario, "cells": [cell.model_dump(mode="json") for cell, _ in rest]}
     results = CellResults(tuple(result for _, result in rest))
-    return ExperimentRecord(record.kind, cells, results.to_plain(), record.code_version, record.name, record.plugin)
+    return made, ExperimentRecord(
+        record.kind, cells, results.to_plain(), record.code_version, record.name, record.plugin
+    )
 
 
 def outcomes_of(record: ExperimentRecord) -> dict[str, RunResult]:
-    """Return the results a record holds, by key; none if :func:`keep` left none."""
+    """Return the results a record holds, by key; none if :func:`split` left none."""
     results = STUDY.read_answer(record.answer).results
     return {cell["key"]: result for cell, result in zip(record.spec["cells"], results, strict=True)}
 
@@ -143,5 +140,5 @@ STUDY = Study(
     estimate_s=lambda spec, scenario=None: RUN_S * len(spec.cells),
     words=lambda answer: f"{amount(len(answer.results), 'run')}.",
     sources=SOURCES,
-    keep=keep,
+    split=split,
 )

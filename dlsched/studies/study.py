@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from pydantic import BaseModel
 
 from dlsched.domain.errors import DlschedError, InputError, StaleAnswer, validated
 from dlsched.domain.scenario import Scenario
-from dlsched.store.record import CellStore, ExperimentRecord
+from dlsched.store.record import CellRecord, CellStore, ExperimentRecord
 from dlsched.studies.code_version import code_version, is_older, origins_of, policies_in, version_of
 from dlsched.studies.simulation import Progress
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 
 class PlainAnswer(Protocol):
@@ -92,8 +89,9 @@ class Study(Generic[S, A]):
     about
         What a question travels with, as it is too large for it: a scenario, or None for a question that needs none.
         ``scenario`` in ``check``, ``run`` and ``estimate_s`` is one of these.
-    keep
-        How the store keeps an answer that is no experiment; returns what of it the store does not hold.
+    split
+        Takes an answer that is no experiment apart: numbers of runs, which the store keeps, and question and answer of
+        the rest, which it does not.
     shared_out
         Whether a worker that is asked in the background shares the work out among processes of its own.
     by_future
@@ -112,7 +110,7 @@ class Study(Generic[S, A]):
     sources: tuple[str, ...]
     page: str = ""
     about: type[Any] | None = Scenario
-    keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None
+    split: Callable[[ExperimentRecord], tuple[list[CellRecord], ExperimentRecord]] | None = None
     shared_out: bool = False
     by_future: bool = False
 

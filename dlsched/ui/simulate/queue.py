@@ -165,7 +165,7 @@ def how_far(group: Sequence[TaskStatus]) -> tuple[str, float]:
         parts.append(f"{asked - of + int(done)} of {amount(asked, 'future' if len(runs) < 2 else 'other')}")
     words = ", then ".join(parts)
     if ended < len(runs):
-        now = next((status for status in runs if status.state is TaskState.RUNNING), None)
+        now = next((status for status in runs if status.state in {TaskState.RUNNING, TaskState.DONE}), None)
         words = f"{words}{words and ' · '}{now.text if now else 'waiting'}"
     return words, (sum(1.0 if one.state.is_over else one.share for one in runs) + done) / max(len(runs) + of, 1)
 

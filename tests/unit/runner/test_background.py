@@ -12,7 +12,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from dlsched.runner import worker
+from dlsched.runner import background, worker
 from dlsched.runner.background import Runner, RunTask, TaskState
 from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.runner.progress import FileChannel, Reporter, cancel_file, progress_file, read_progress
@@ -217,12 +217,84 @@ def test_an_unexpected_error_is_told_in_one_line(store, caplog):
 
 def test_a_result_that_cannot_be_kept_is_a_failure(store, monkeypatch, caplog):
     runner = scripted(store, [worker.carry_out_run])
-    monkeypatch.setattr(store, "save_run", lambda record: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(store, "save_finished", lambda finished: (_ for _ in ()).throw(OSError("disk full")))
     (task_id,) = runner.submit([RunTask(small_scenario(), "fifo")])
     assert runner.wait(PATIENCE_S)
     assert runner.status([task_id])[0].message == "Computed, but not saved: disk full"
     assert store.list_runs().empty
     runner.close()
+
+
+FOUR = ("fifo", "sjf", "las", "srtf")
+
+
+def saved_together(store, monkeypatch, refused=""):
+    """How many results each write has that works; one of a policy that is refused makes the whole write fail."""
+    save, sizes = store.save_finished, []
+
+    def counted(finished):
+        if refused in {one.run.policy for one in finished}:
+            raise OSError("disk full")
+        save(finished)
+        sizes.append(len(finished))
+
+    monkeypatch.setattr(store, "save_finished", counted)
+    return sizes
+
+
+def test_results_of_a_busy_queue_are_stored_together_and_the_last_do_not_wait(store, monkeypatch):
+    monkeypatch.setattr(background, "TOGETHER_S", 10 * PATIENCE_S)
+    runner = scripted(store, [worker.carry_out_run] * 4)
+    sizes = saved_together(store, monkeypatch)
+    ids = runner.submit([RunTask(small_scenario(), policy) for policy in FOUR])
+    assert runner.wait(PATIENCE_S)
+    assert sizes == [4]
+    assert {status.run_id for status in runner.status(ids)} == set(store.list_runs()["run_id"])
+    keys = [key_of(small_scenario(), policy, {}, 0) for policy in FOUR]
+    assert len(store.cells_of(small_scenario().content_hash)) == len(store.find_runs(keys)) == 4
+    until(lambda: list(runner._folder.iterdir()) == [])
+    runner.close()
+
+
+def test_large_results_are_stored_alone(store, monkeypatch):
+    monkeypatch.setattr(background, "TOGETHER_S", 10 * PATIENCE_S)
+    monkeypatch.setattr(background, "TOGETHER_BYTES", 1)
+    runner = scripted(store, [worker.carry_out_run] * 4)
+    sizes = saved_together(store, monkeypatch)
+    runner.submit([RunTask(small_scenario(), policy) for policy in FOUR])
+    assert runner.wait(PATIENCE_S)
+    assert sizes == [1, 1, 1, 1]
+    runner.close()
+
+
+def test_a_result_that_cannot_be_kept_takes_no_other_with_it(store, monkeypatch, caplog):
+    monkeypatch.setattr(background, "TOGETHER_S", 10 * PATIENCE_S)
+    runner = scripted(store, [worker.carry_out_run] * 4)
+    sizes = saved_together(store, monkeypatch, refused="las")
+    ids = runner.submit([RunTask(small_scenario(), policy) for policy in FOUR])
+    assert runner.wait(PATIENCE_S)
+    assert sizes == [1, 1, 1]
+    stored, failed = TaskState.STORED, TaskState.FAILED
+    assert states(runner, ids) == [stored, stored, failed, stored]
+    assert runner.status([ids[2]])[0].message == "Computed, but not saved: disk full"
+    assert set(store.list_runs()["policy"]) == {"fifo", "sjf", "srtf"}
+    runner.close()
+
+
+def test_what_was_made_is_stored_when_the_runner_is_closed(store, monkeypatch):
+    monkeypatch.setattr(background, "TOGETHER_S", 10 * PATIENCE_S)
+    never: Future[Any] = Future()
+    pool = WorkerPool(cast("Any", Scripted([worker.carry_out_run])), 2, remote=False)
+    runner = Runner(store, lambda: pool)
+    submit = pool.executor.submit
+    monkeypatch.setattr(
+        pool.executor, "submit", lambda *order: submit(*order) if cast("Any", pool.executor).answers else never
+    )
+    ids = runner.submit([RunTask(small_scenario(), "fifo"), RunTask(small_scenario(), "sjf")])
+    until(lambda: states(runner, ids) == [TaskState.DONE, TaskState.RUNNING])
+    assert runner.status(ids)[0].text == "Saving"
+    runner.close()
+    assert list(store.list_runs()[["policy", "state"]].itertuples(index=False, name=None)) == [("fifo", "stored")]
 
 
 def test_temporary_files_are_removed(store):

@@ -64,7 +64,8 @@ def knock(path, request, key=None):
 
 def test_every_method_of_a_store_is_one_that_reads_or_one_that_writes():
     public = {name for name, value in vars(Store).items() if callable(value) and not name.startswith("_")}
-    assert public - {"acting", "close"} == READS | WRITES
+    within = {"acting", "close", "save_finished"}  # the last names users: a command writes under its own name only
+    assert public - within == READS | WRITES
     assert not READS & WRITES
 
 

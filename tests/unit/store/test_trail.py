@@ -7,7 +7,7 @@ import pytest
 from dlsched.domain.actor import Actor
 from dlsched.domain.errors import StoreError
 from dlsched.store import Store, trail
-from dlsched.store.record import CellRecord, ExperimentRecord
+from dlsched.store.record import CellRecord, ExperimentRecord, Finished, run_id_of
 from tests.support.runs_for_store import record, small_scenario
 
 ANN = Actor("ann")
@@ -39,6 +39,26 @@ def test_a_run_with_its_scenario_is_two_rows_and_again_none(store):
     assert lines(store) == expected
     (when,) = store.trail(kind="run")["done_at"]
     assert timedelta() <= datetime.now(UTC).replace(tzinfo=None) - when < timedelta(minutes=1)
+
+
+def test_what_several_users_left_carries_the_name_of_each(store):
+    first, second = small_scenario(), small_scenario(5)
+    question = ExperimentRecord("toy", {"x": 1}, {"y": 2}, "v1", "mine")
+    store.save_finished(
+        [
+            Finished(run=record(first), made_by="bob"),
+            Finished(run=record(second), made_by="eve"),
+            Finished(run=record(first, seed=1), cells=[CellRecord("k" * 32, "s" * 32, "fifo", 0, {"jobs": 1}, ())]),
+            Finished(run=record(first, seed=1), experiment=question, made_by="bob"),
+        ]
+    )
+    runs = store.list_runs().set_index("run_id")
+    for saved, name in ((record(first), "bob"), (record(second), "eve"), (record(first, seed=1), "bob")):
+        assert runs.loc[run_id_of(saved.key), "made_by"] == name
+    assert [(who, kind) for who, _, kind, _, _ in lines(store)] == [
+        ("bob", "scenario"), ("bob", "run"), ("bob", "run"), ("bob", "experiment"), ("eve", "scenario"), ("eve", "run"),
+    ]  # fmt: skip
+    assert store.find_cells(["k" * 32])
 
 
 def test_changes_of_runs(store):
