@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pydantic import Field
 
-from dlsched.domain.model import Answer, FrozenModel
+from dlsched.domain.model import FrozenModel
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.statements import Effect, change_of
 from dlsched.studies.commitment.use import Use
-from dlsched.studies.design.variants import Futures, Value
-from dlsched.studies.sizing.rule import Check, Replicate, Rule, judge, values_of
+from dlsched.studies.sizing.question import TargetsAnswer
+from dlsched.studies.sizing.rule import Check, Replicate, judge, values_of
 
 HOURS_PER_YEAR = 365 * 24
 RENTED_COSTS: Mapping[str, str] = {"on-demand": "on_demand_cost", "spot": "spot_cost"}
@@ -47,7 +46,7 @@ class Commit(FrozenModel):
     error: str = ""
 
 
-class Commitment(Answer):
+class Commitment(TargetsAnswer):
     """The whole answer; ``tried`` ascends, and every number ran the same futures.
 
     ``fixed_usd_per_h``: price of all other nodes, by kind. ``best``: the committed nodes with the least cost of a year
@@ -57,14 +56,6 @@ class Commitment(Answer):
     the search ran out of runs.
     """
 
-    scenario: str
-    scenario_name: str
-    policy: str
-    label: str
-    params: Mapping[str, Any]
-    futures: Futures
-    condition: Mapping[str, Value] = Field(default_factory=dict)
-    rule: Rule
     base: Nodes
     rented: Nodes
     fixed_usd_per_h: Mapping[str, float] = Field(default_factory=dict)

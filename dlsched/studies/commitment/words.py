@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlsched.metrics.kpi import KPIS
 from dlsched.studies.commitment.answer import (
     HOURS_PER_YEAR,
     Commitment,
@@ -379,8 +378,3 @@ def certainty(found: Commitment) -> str:
     if found.rule.exact:
         return EXACT
     return f"{amount(len(found.futures.seeds), 'future')} a mix"
-
-
-def metric_names(found: Commitment) -> dict[str, str]:
-    """Return the targets' metrics with their labels."""
-    return {target.metric: KPIS[target.metric].label for target in found.rule.targets}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from dlsched.domain.model import Answer, FrozenModel
+from dlsched.domain.model import FrozenModel
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
-from dlsched.studies.design.variants import Futures, Value
 from dlsched.studies.sizing.answer import Counts, VmRange
-from dlsched.studies.sizing.rule import Check, Replicate, Rule, judge
+from dlsched.studies.sizing.question import TargetsAnswer
+from dlsched.studies.sizing.rule import Check, Replicate, judge
 from dlsched.wording.formats import number
 
 Found = Literal["breaks", "unsure", "holds"]
@@ -65,21 +64,13 @@ class Order(FrozenModel):
         return None if self.counts is None else tuple(a - b for a, b in zip(self.counts, self.planned, strict=True))
 
 
-class Growth(Answer):
+class Growth(TargetsAnswer):
     """The whole answer; months ascend from 0, today's.
 
     Each month is played by itself, with ``load`` times as many jobs, in the same ``futures``, under ``condition``: no
     queue is carried over. ``orders``: what would hold in the first month that is not surely good, and in the last.
     """
 
-    scenario: str
-    scenario_name: str
-    policy: str
-    label: str
-    params: Mapping[str, Any]
-    futures: Futures
-    condition: Mapping[str, Value] = Field(default_factory=dict)
-    rule: Rule
     types: tuple[VmRange, ...] = Field(min_length=1)
     percent: float
     lead_months: int

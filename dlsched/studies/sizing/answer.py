@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from dlsched.domain.model import Answer, FrozenModel
+from dlsched.domain.model import FrozenModel
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.statements import Change, Estimate, change_of
-from dlsched.studies.design.variants import Futures, Value
 from dlsched.studies.sizing.campaigns import Campaign
+from dlsched.studies.sizing.question import TargetsAnswer
 from dlsched.studies.sizing.rule import (
     Check,
     Replicate,
@@ -97,7 +97,7 @@ class Headroom(FrozenModel):
     loads: tuple[Load, ...]
 
 
-class Sizing(Answer):
+class Sizing(TargetsAnswer):
     """The whole answer.
 
     ``sizes`` ascend; all that are not ``stopped`` ran the same ``futures``, under ``condition``. ``answer``: the
@@ -107,14 +107,6 @@ class Sizing(Answer):
     of a recorded trace. ``runs``: how many were asked for, repeated ones once.
     """
 
-    scenario: str
-    scenario_name: str
-    policy: str
-    label: str
-    params: Mapping[str, Any]
-    futures: Futures
-    condition: Mapping[str, Value] = Field(default_factory=dict)
-    rule: Rule
     types: tuple[VmRange, ...] = Field(min_length=1)
     cost_by: CostBy
     today: Counts

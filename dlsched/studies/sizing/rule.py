@@ -52,6 +52,14 @@ class Replicate(FrozenModel):
         return max(0, self.needed - self.done)
 
 
+def check_targets_differ(targets: Sequence[Target]) -> None:
+    """Raise ValueError where two targets are of one metric."""
+    metrics = [target.metric for target in targets]
+    twice = [metric for metric in metrics if metrics.count(metric) > 1]
+    if twice:
+        raise ValueError(f"targets must be of different metrics, {twice[0]} is listed twice")
+
+
 class Rule(FrozenModel):
     """What is asked of a size.
 
@@ -67,11 +75,13 @@ class Rule(FrozenModel):
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
-        metrics = [target.metric for target in self.targets]
-        twice = [metric for metric in metrics if metrics.count(metric) > 1]
-        if twice:
-            raise ValueError(f"targets must be of different metrics, {twice[0]} is listed twice")
+        check_targets_differ(self.targets)
         return self
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The targets' metrics with their labels."""
+        return {target.metric: KPIS[target.metric].label for target in self.targets}
 
     @property
     def exact(self) -> bool:

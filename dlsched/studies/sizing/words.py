@@ -461,8 +461,11 @@ def bars_words(rule: Rule) -> str:
 
 def metric_names(sizing: Sizing) -> dict[str, str]:
     """Return the targets' metrics with their labels, the first one of the chart first."""
-    targets = sorted(sizing.rule.targets, key=lambda target: target.rises_with_size)
-    return {target.metric: KPIS[target.metric].label for target in targets}
+    labels = sizing.rule.labels
+    return {
+        target.metric: labels[target.metric]
+        for target in sorted(sizing.rule.targets, key=lambda target: target.rises_with_size)
+    }
 
 
 # ---- headroom ----------------------------------------------------------------------------------------

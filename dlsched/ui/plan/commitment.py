@@ -21,7 +21,6 @@ from dlsched.studies.commitment.words import (
     cards_of,
     cautions_of,
     certainty,
-    metric_names,
     premises_of,
     question_words,
     reached_lines,
@@ -262,8 +261,7 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
         st.badge(certainty(answer), color="gray", help="All mixes meet the same futures")
     theme = charts.page_theme()
     charts.show(cost_by_nodes(answer, theme), "commitment-cost", caption=True)
-    names = metric_names(answer)
-    metric = parts.pick("Target", names, "commitment-metric")
+    metric = parts.pick("Target", answer.rule.labels, "commitment-metric")
     charts.show(service_by_nodes(answer, metric, theme), "commitment-service", caption=True)
     st.subheader("Break-even", anchor=False)
     st.markdown(safe(break_even_words(answer), 800))

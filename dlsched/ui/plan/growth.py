@@ -11,7 +11,6 @@ import streamlit as st
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.growth import by_month
-from dlsched.metrics.kpi import KPIS
 from dlsched.studies.design import Variant
 from dlsched.studies.growth import GrowthSpec, check, read_spec, usual_runs
 from dlsched.studies.growth.answer import Growth, GrowthStep, month_of, to_order
@@ -192,8 +191,7 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, is_current: bool)
         if not shown.elsewhere and to_order(answer) is not None:
             st.space("stretch")
             memo_options.buttons("growth", shown.experiment_id, scenario, is_current=is_current)
-    names = {target.metric: KPIS[target.metric].label for target in answer.rule.targets}
-    metric = parts.pick("Target", names, "growth-metric")
+    metric = parts.pick("Target", answer.rule.labels, "growth-metric")
     charts.show(by_month(answer, metric, charts.page_theme()), "growth-months", caption=True)
     frame = pd.DataFrame(table_rows(answer))
     alt = f"{amount(len(frame), 'month')}: demand, nodes, each target with its verdict"
