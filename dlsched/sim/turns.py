@@ -12,6 +12,11 @@ from dlsched.speed import build_speed
 
 MOST_TURNS = 1_000_000
 """Decisions by the clock of one run; what is certain to need more is refused."""
+MOST_PASSES = 10_000_000
+"""Backfill passes of Slurm in one run, and updates of its priorities: compiled, and skipped where nothing changes.
+
+Slurm's own intervals allow ten years of a queue.
+"""
 
 
 def active_at_least_s(prepared: Prepared) -> float:

@@ -16,6 +16,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.policy import Need, Policy, PolicySpec
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Workload
 from dlsched.metrics.run_facts import RunFacts
@@ -23,10 +24,11 @@ from dlsched.metrics.summary import Metrics, summarise_facts
 from dlsched.placement import largest_width
 from dlsched.policies import registry
 from dlsched.policies.outside import Watched
+from dlsched.policies.slurm.params import SlurmParams
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared, prepare, refuse_beyond_limits
 from dlsched.sim.simulate import run_policy, soon_done
-from dlsched.sim.turns import MOST_TURNS, active_at_least_s, waiting_at_least_s
+from dlsched.sim.turns import MOST_PASSES, MOST_TURNS, active_at_least_s, waiting_at_least_s
 from dlsched.speed import build_speed
 from dlsched.store.record import RunRecord, run_key
 from dlsched.studies.code_version import origins_of, version_of
@@ -324,24 +326,30 @@ def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> 
         raise InputError(f"policy {key}, {name}", why, f"Give more than {restart_s:g} s, or lower the option restart_s")
 
 
-_WHILE_WAITING = ("quantum_s", "lease_s")
+_WHILE_WAITING = ("quantum_s", "lease_s", "bf_interval", "PriorityCalcPeriod_s")
 """Times between decisions that count only while some job waits."""
 
 
 def _refuse_endless(policy: ResolvedPolicy, prepared: Prepared) -> None:
     """Refuse a time between decisions so short that the run would not end: months of jobs, decided every second."""
-    for name in ("quantum_s", "lease_s", "period_s", "every_s", "interval_s"):
-        turn_s = getattr(policy.params, name, None)
+    names = ("quantum_s", "lease_s", "period_s", "every_s", "interval_s")
+    turns = {name: getattr(policy.params, name, None) for name in names}
+    if isinstance(policy.params, SlurmParams):
+        settings = policy.params.over((prepared.scenario.slurm or SlurmSetup()).options)
+        turns["bf_interval"] = settings.bf_interval if settings.backfills else None
+        turns["PriorityCalcPeriod_s"] = None if settings.in_order else settings.period_s
+    for name, turn_s in turns.items():
         if turn_s is None:
             continue
+        most = MOST_PASSES if name in ("bf_interval", "PriorityCalcPeriod_s") else MOST_TURNS
         lasts_s = (waiting_at_least_s if name in _WHILE_WAITING else active_at_least_s)(prepared)
-        if lasts_s > MOST_TURNS * turn_s:
+        if lasts_s > most * turn_s:
             what = "wait" if name in _WHILE_WAITING else "are in the system"
             why = (
                 f"of {turn_s:,g} s would be {lasts_s / turn_s:,.0f} decisions or more, because jobs {what} for at "
-                f"least {lasts_s:,.0f} s; at most {MOST_TURNS:,} can be run"
+                f"least {lasts_s:,.0f} s; at most {most:,} can be run"
             )
-            do = f"Give at least {math.ceil(lasts_s / MOST_TURNS):,} s, or end the simulation earlier (horizon_s)"
+            do = f"Give at least {math.ceil(lasts_s / most):,} s, or end the simulation earlier (horizon_s)"
             raise InputError(f"policy {policy.spec.key}, {name}", why, do)
 
 

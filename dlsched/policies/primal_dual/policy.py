@@ -19,7 +19,7 @@ from dlsched.policies.primal_dual.params import DormParams, OasisParams, PdOrsPa
 from dlsched.policies.primal_dual.problem import Booking, Job
 from dlsched.policies.primal_dual.round_robin import Gang, RoundRobin
 from dlsched.policies.primal_dual.rounded_slot import Rounding
-from dlsched.policies.primal_dual.slot_by_slot import SlotState
+from dlsched.policies.primal_dual.slot_by_slot import SlotPlan, SlotState
 from dlsched.policies.primal_dual.slot_cost import Spread, greedy, one_or_several
 from dlsched.policies.primal_dual.state_adapter import StateAdapter, StateJob, booking_of, shares_of
 from dlsched.policies.primal_dual.weightless import not_on_shut_machines
@@ -155,7 +155,7 @@ def _note(judged: Sequence[Judged], rejected: int) -> str:
 
 MOST_SLOTS_ASLEEP = 100_000
 MOST_REMEMBERED = 16
-"""Answers of a rule that are kept: a group of jobs has one for each slot, and most slots are like the one before."""
+"""Answers of a rule that are kept: a group of jobs has one for each slot, and most slots are like one just before."""
 SlotRule = Callable[[State, SlotState, Floats], Sequence[Booking | None]]
 """From the state, the slot and the capacity of all machines the jobs may use, up or not, to the bookings."""
 
@@ -300,21 +300,30 @@ def _fitting(job: Job, count: int, capacity: Floats) -> int:
 
 
 def drf_policy(params: NoParams) -> SlotPolicy:
-    """Return DRF by slots; what it hands out depends on the room, the jobs and how many workers are of use to each."""
-    last: dict[bytes, list[Booking | None]] = {}
-
-    def rule(state: State, slot: SlotState, empty: Floats) -> Sequence[Booking | None]:
-        facts = slot.capacity.tobytes() + np.array([slot.rows, slot.useful_workers()]).tobytes()
-        if facts not in last:
-            found = drf.slot_plan(slot)
-            if len(last) == MOST_REMEMBERED:
-                last.clear()
-            last[facts] = found
-        return last[facts]
-
-    return SlotPolicy(rule)
+    """Return DRF by slots."""
+    return SlotPolicy(_remembering(drf.slot_plan))
 
 
 def dorm_policy(params: DormParams) -> SlotPolicy:
-    """Return Dorm."""
-    return SlotPolicy(lambda _, slot, __: dorm.slot_plan(slot, params.fairness, params.adjustment))
+    """Return Dorm, which may go to and fro between two answers for as long as its jobs run."""
+    return SlotPolicy(_remembering(lambda slot: dorm.slot_plan(slot, params.fairness, params.adjustment)))
+
+
+def _remembering(plan: SlotPlan) -> SlotRule:
+    """Return the rule that asks a plan once where room, jobs, their useful workers and what they had are the same."""
+    last: dict[bytes, Sequence[Booking | None]] = {}
+
+    def rule(state: State, slot: SlotState, empty: Floats) -> Sequence[Booking | None]:
+        held = [
+            b"" if one is None else np.stack([one.machine, one.workers, one.servers]).tobytes() for one in slot.held
+        ]
+        lengths = [len(one) for one in held]
+        numbers = np.array([slot.rows, slot.useful_workers(), lengths]).tobytes()
+        facts = b"".join([slot.capacity.tobytes(), numbers, *held])
+        if facts not in last:
+            if len(last) == MOST_REMEMBERED:
+                last.clear()
+            last[facts] = plan(slot)
+        return last[facts]
+
+    return rule

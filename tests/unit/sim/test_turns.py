@@ -58,6 +58,13 @@ def test_what_would_decide_without_end_is_refused_before_it_runs(policy, name):
     )
 
 
+def test_centuries_of_backfill_passes_are_refused_before_they_run():
+    centuries = small(jobs((0, 1e10, 8), (0, 1e10, 8)), nodes(1))
+    with pytest.raises(InputError, match=r"policy slurm, bf_interval: of 30 s would be 333,333,333 decisions or more"):
+        simulate(centuries, "slurm")
+    assert simulate(centuries, "slurm", {"bf_interval": 86_400.0}).metrics["completed"] == 2
+
+
 @pytest.mark.parametrize(("policy", "widest"), [("fifo", 8), ("edf", 8), ("modelarts-greedy", 16)])
 def test_a_machine_type_that_never_holds_some_job_is_refused_before_it_runs(policy, widest):
     large, tiny = VmType(name="large", gpus=8, usd_per_h=4.0), VmType(name="tiny", gpus=1, usd_per_h=1.0)
