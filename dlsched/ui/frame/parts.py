@@ -109,11 +109,19 @@ def empty(why: str, button: str, on_click: Callable[[], object], key: str, *, co
             on_click()
 
 
+class MissingError(InputError):
+    """What only the reader knows is not given yet: a field to fill in, no mistake."""
+
+
 def error_box(error: DlschedError) -> None:
     """Show what, why and the way out; never a traceback."""
     if isinstance(error, InputError):
         way_out = f"  \n**Do:** {safe(error.do, 400)}" if error.do else ""
-        st.error(f"**{safe(error.what, 200)}**  \n{safe(error.why, 600)}{way_out}", icon="⛔")
+        text = f"**{safe(error.what, 200)}**  \n{safe(error.why, 600)}{way_out}"
+        if isinstance(error, MissingError):
+            st.info(text, icon="✏️")
+        else:
+            st.error(text, icon="⛔")
     elif isinstance(error, PlanError):
         st.error(
             f"**The policy requested something impossible: a bug in the policy**  \n{safe(error, 600)}",

@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.cluster import Cluster, Pool, Terms
-from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import MINUTE_S
 from dlsched.figures.commitment import cost_by_nodes, hours_of_use, service_by_nodes
@@ -146,7 +145,7 @@ def _changed(values: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_commit(scenario: Scenario) -> dict[str, Any]:
-    """Show what can be committed to and return it in plain data; InputError without a price."""
+    """Show what can be committed to and return it in plain data; parts.MissingError without a price."""
     cluster = scenario.cluster
     names = [pool.vm.name for pool in cluster.pools if not pool.is_rented]
     st.markdown("**Commit to**", help="Paid for all 8,760 hours of a year, used or not")
@@ -162,14 +161,14 @@ def _to_commit(scenario: Scenario) -> dict[str, Any]:
             help="The most that are tried. 0: as many as meet the target without any rented node; more never pay",
         )  # fmt: skip
     if usd is None:
-        raise InputError("Price of a committed node", "is not set", NO_PRICE)
+        raise parts.MissingError("Price of a committed node", "is not set", NO_PRICE)
     own = _own_values(_base_of(cluster, base), None, cluster)
     plain = _changed({"terms": terms, "base_usd_per_h": usd}, own)
     return plain | {"most": most} | ({"base": base} if len(names) > 1 else {})
 
 
 def _to_rent(scenario: Scenario) -> dict[str, Any]:
-    """Show what can be rented and return it in plain data; InputError without a price."""
+    """Show what can be rented and return it in plain data; parts.MissingError without a price."""
     cluster = scenario.cluster
     names = [pool.vm.name for pool in cluster.pools if pool.is_rented]
     st.markdown("**Rent the rest**", help="Paid from the request on: boots and idle time too")
@@ -202,7 +201,7 @@ def _to_rent(scenario: Scenario) -> dict[str, Any]:
         )  # fmt: skip
         limits = _limits(scenario)
     if values["rent_usd_per_h"] is None:
-        raise InputError("Price of a rented node", "is not set", NO_PRICE)
+        raise parts.MissingError("Price of a rented node", "is not set", NO_PRICE)
     own = _own_values(None, _rented_of(cluster, rent), cluster)
     return _changed(values, own) | {"rent_most": rent_most} | limits | ({"rent": rent} if len(names) > 1 else {})
 
