@@ -58,7 +58,8 @@ def test_a_rented_price_that_is_missing_is_asked_for_and_then_it_is_one_click(
     assert "Type the price of a node per hour" in app.info[0].value
     assert app.number_input(key=key("base_usd_per_h")).value == 1.0
     app = price(app, "rent_usd_per_h", 4.0)
-    assert not (app.error or app.info)
+    assert not app.error
+    assert not app.info
     assert primary(app) == ["commitment-ask"]
     assert "How many nodes should we commit to, renting the rest, to keep p95 wait" in shown(app)
 
@@ -68,7 +69,8 @@ def test_a_committed_price_that_is_missing_is_asked_for(store: Store, open_page:
     app = opened(store, open_page, bare, part=PART)
     assert "Price of a committed node" in app.info[0].value
     app = price(price(app, "base_usd_per_h", 1.0, bare), "rent_usd_per_h", 4.0, bare)
-    assert not (app.error or app.info)
+    assert not app.error
+    assert not app.info
     assert primary(app) == ["commitment-ask"]
 
 
