@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 MOST_LISTED = 60
+LONGEST = 80
 
 
 def first_of(names: Sequence[str], most: int = 12) -> str:
-    """Return "a, b, c" with at most so many of the names, "…" for more, "none" for no name."""
-    return ", ".join([*names[:most], *(["…"] if len(names) > most else [])]) or "none"
+    """Return "a, b, c" with at most so many of the names, each cut at 80 letters, "…" for more, "none" for no name."""
+    shown = [name if len(name) <= LONGEST else f"{name[:LONGEST]}…" for name in names[:most]]
+    return ", ".join([*shown, *(["…"] if len(names) > most else [])]) or "none"
 
 
 def names_hint(name: str, known: Iterable[str], most: int = 1) -> str:

@@ -88,12 +88,13 @@ def test_files_with_other_names_and_separators_are_read():
     ("content", "message"),
     [
         (b"forward,backward\n1,2\n", "file l.csv: no column 'transfer'; it has: forward, backward"),
+        (b"x" * 5000 + b",forward,backward\n1,2,3\n", f"no column 'transfer'; it has: {'x' * 80}…, forward, backward"),
         (b"forward,backward,transfer\n1,2,3\n1,x,3\n", "line 3, backward: must be a number of ms, got 'x'"),
         (b"", "file l.csv: cannot be read as CSV"),
         (b"\xff\xfe\x00", "file l.csv: cannot be read as CSV"),
         (b"1" * 1_000_001, "has 1,000,001 bytes; the limit is 1,000,000"),
     ],
-    ids=["column", "cell", "empty", "bytes", "large"],
+    ids=["column", "long name", "cell", "empty", "bytes", "large"],
 )
 def test_faults_of_a_file_are_told(content, message):
     with pytest.raises(InputError, match=message):
