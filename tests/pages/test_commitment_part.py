@@ -20,9 +20,10 @@ from dlsched.studies.commitment import STUDY
 from dlsched.studies.commitment.answer import Commitment
 from dlsched.studies.commitment.words import rows_of, sentence
 from dlsched.studies.design import Futures
+from dlsched.studies.simulation import simulate
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.commitments import WAIT, asked, whole_node_jobs
-from tests.support.page_text import shown
+from tests.support.page_text import kept, shown
 from tests.support.size_page import PAGE, OpenPage, keys, opened, primary, saved, tag
 
 PART = "Commit or rent"
@@ -94,6 +95,26 @@ def test_an_answer_shows_sentence_cards_charts_and_every_mix(spread: float, stor
     assert table["Cost/year"].tolist() == [row["Cost/year"] for row in rows_of(answer)]
     assert ("Mean regret" in table) == (spread > 0)
     assert "commitment-ask" not in keys(app)  # it is answered
+
+
+def test_the_cheapest_mix_becomes_a_version_of_the_scenario_with_the_same_numbers(
+    store: Store, open_page: OpenPage
+) -> None:
+    record = answered(0.0)
+    answer = STUDY.read_answer(record.answer)
+    app = open_page(PAGE, experiment=saved(store, record, scenario()))
+    app = app.button(key="commitment-save").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Run"
+    made = kept(store)
+    assert [(pool.count, pool.is_rented) for pool in made.cluster.pools] == [
+        (answer.best, False), (answer.rented.most, True)
+    ]  # fmt: skip
+    run = simulate(made, answer.policy, answer.params)
+    assert answer.best is not None
+    (draw,) = answer.at(answer.best).draws
+    assert {"on_demand_cost", WAIT["metric"]} <= set(draw.values)
+    assert {name: run.metrics[name] for name in draw.values} == draw.values
 
 
 def test_the_page_asks_what_the_command_asks_and_has_its_numbers(

@@ -14,6 +14,7 @@ from dlsched.domain.units import MINUTE_S
 from dlsched.figures.commitment import cost_by_nodes, hours_of_use, service_by_nodes
 from dlsched.studies.commitment import CommitmentSpec, check, read_spec, usual_runs
 from dlsched.studies.commitment.answer import Commitment
+from dlsched.studies.commitment.offer import mix_of
 from dlsched.studies.commitment.spec import MOST_NODES
 from dlsched.studies.commitment.words import (
     break_even_words,
@@ -28,10 +29,11 @@ from dlsched.studies.commitment.words import (
     simulated_words,
 )
 from dlsched.studies.design import Variant
+from dlsched.studies.design.factors import changed
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
 from dlsched.ui.fields.targets import Goal, tag_of
-from dlsched.ui.frame import charts, parts
+from dlsched.ui.frame import charts, parts, session, writing
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_state
 from dlsched.ui.scenario import trust
@@ -258,6 +260,9 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
         st.badge(f"{amount(answer.runs, 'run')}, {amount(len(answer.tried), 'mix', 'mixes')}", color="gray",
                  help="What the search tried; the cheapest is among these")  # fmt: skip
         st.badge(certainty(answer), color="gray", help="All mixes meet the same futures")
+        if not shown.elsewhere and answer.best is not None:
+            st.space("stretch")
+            _save_button(shown.spec, answer.best, scenario)
     theme = charts.page_theme()
     charts.show(cost_by_nodes(answer, theme), "commitment-cost", caption=True)
     metric = parts.pick("Target", answer.rule.labels, "commitment-metric")
@@ -272,6 +277,18 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
     frame = pd.DataFrame(rows).drop(columns="Note")
     alt = f"{amount(len(frame), 'mix', 'mixes')}: committed nodes, cost of a year by kind, targets, regret"
     charts.table(frame, "commitment", alt, file_name="mixes", csv_help="One line for each number of committed nodes")
+
+
+def _save_button(spec: CommitmentSpec, nodes: int, scenario: Scenario) -> None:
+    """Offer to make a version of the scenario with the mix found, and to look at it from now on."""
+    told = "A new version of the scenario with this mix: nodes, terms and prices, without the conditions; opens Run"
+    if writing.button("Save as scenario", key="commitment-save", help=told):
+        with parts.mistakes_shown():
+            mix = mix_of(spec, scenario)
+            made = changed(mix.scenario, {mix.key: nodes})
+            session.keep(made.replace(name=scenario.name), based_on=scenario.content_hash)
+            session.look_at_run("")
+            session.go("Run")
 
 
 HOW = """
