@@ -18,7 +18,7 @@ from dlsched.sim.log import PieceEnd
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.testing.logs import first_difference
 from tests.support.conformance_scenarios import built, engine_log, rigid_scenarios
-from tests.support.eventful_scenarios import eventful, joined_at, unit_of
+from tests.support.eventful_scenarios import eventful, joined, joined_at, unit_of
 from tests.support.sim_fakes import jobs, nodes, scenario
 
 POLICIES: list[tuple[str, dict[str, Any]]] = [
@@ -66,6 +66,15 @@ def test_runs_that_are_joined_in_the_middle(key: str, params: dict[str, Any]):
         if prepared is not None:
             check_equal(prepared, key, in_units(params, number))
     assert sum(prepared is not None for _, prepared in parts) > 20
+
+
+@every_policy
+def test_a_run_is_joined_while_few_jobs_hold_many_nodes(key: str, params: dict[str, Any]):
+    whole = prepare(scenario(jobs((0, 10, 6), (0, 20, 6), (0, 30, 6)), nodes(6, gpus=3), placement="spread"))
+    part, _ = joined(whole, engine_log(find("fifo"), whole), 5.0)
+    assert part.underway is not None
+    assert [len(shares) for _, shares in part.underway.held.values()] == [6, 6, 6]
+    check_equal(part, key, params)
 
 
 def in_units(params: dict[str, Any], number: int) -> dict[str, Any]:

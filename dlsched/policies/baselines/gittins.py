@@ -15,7 +15,7 @@ from dlsched.policies.baselines import orders
 from dlsched.policies.baselines.disciplines import preemptive
 from dlsched.policies.baselines.params import GittinsParams
 from dlsched.policies.baselines.policy import ListPolicy
-from dlsched.policies.shared.ranks import NEARLY, NUM_WIDTHS, next_learning, width_class, worse_from_gpu_s
+from dlsched.policies.shared.ranks import NEARLY, NUM_WIDTHS, next_learning, width_class
 
 UNTIL_GPU_S: Floats = 2.0 ** (np.arange(64) / 2)
 """The GPU-seconds that jobs need in all are known in steps: up to 1, up to 1.4, 2, ... 3e9."""
@@ -140,15 +140,11 @@ class GittinsPolicy(ListPolicy):
 
     def _learn(self) -> None:
         self._ranks = self._ranks_from(self._ended)
-        self._worse_from_gpu_s = worse_from_gpu_s(np.append(_THRESHOLDS_GPU_S, np.inf), self._ranks)
-
-    def _place_in_ranks(self, state: State, rows: Ints) -> tuple[Ints, Ints]:
-        number = orders.queue_number(state, rows, _THRESHOLDS_GPU_S).astype(np.int64)
-        return width_class(orders.gpus(state, rows)), number
 
     def _rank(self, state: State, rows: Ints) -> Floats:
-        return self._ranks[self._place_in_ranks(state, rows)].astype(np.float64)
+        age = orders.queue_number(state, rows, _THRESHOLDS_GPU_S).astype(np.int64)
+        return self._ranks[width_class(orders.gpus(state, rows)), age].astype(np.float64)
 
     def _next_setback_s(self, state: State, running: Ints) -> float | None:
-        """Return when the first running job gets a worse rank; None when none will."""
-        return orders.first_reached_s(state, running, self._worse_from_gpu_s[self._place_in_ranks(state, running)])
+        by_age = self._ranks[width_class(orders.gpus(state, running))]
+        return orders.next_setback_s(state, running, self._rank, by_age, _THRESHOLDS_GPU_S)

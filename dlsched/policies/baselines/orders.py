@@ -73,10 +73,25 @@ def next_multiple_s(now_s: float, every_s: float) -> float:
     return float((np.floor((now_s + EARLY_S) / every_s) + 1) * every_s)
 
 
-def next_crossing_s(state: State, running: Ints, thresholds_gpu_s: tuple[float, ...]) -> float | None:
-    """Return when the first running job reaches its next threshold; None when none will."""
-    bounds = np.append(np.asarray(thresholds_gpu_s), np.inf)
-    return first_reached_s(state, running, bounds[queue_number(state, running, thresholds_gpu_s).astype(np.int64)])
+def next_setback_s(
+    state: State, running: Ints, order: Order, ranks: Ints, thresholds_gpu_s: tuple[float, ...]
+) -> float | None:
+    """Return when the first running job falls behind its rank, to one as low as some waiting job's or lower.
+
+    None when none will. Until then no job that waits gets ahead of another, so there is nothing to decide.
+
+    Parameters
+    ----------
+    order
+        The rank of each job now.
+    ranks
+        The rank of each running job in each of its queues by thresholds, shape (jobs or 1, queues).
+    """
+    waiting = state.active[~np.isin(state.active, running)]
+    later = np.arange(ranks.shape[1]) > queue_number(state, running, thresholds_gpu_s)[:, None]
+    behind = later & (ranks > order(state, running)[:, None]) & (ranks >= order(state, waiting).min())
+    from_gpu_s = np.asarray(thresholds_gpu_s)[behind.argmax(axis=1) - 1]
+    return first_reached_s(state, running, np.where(behind.any(axis=1), from_gpu_s, np.inf))
 
 
 def first_reached_s(state: State, running: Ints, held_gpu_s: Floats) -> float | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from dlsched.domain.policy import ListRule, Need, PolicySpec
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
@@ -63,7 +65,8 @@ def _dlas(params: DlasParams) -> ListPolicy:
     def order(state: State, rows: Ints) -> Floats:
         return orders.queue_number(state, rows, thresholds)
 
-    alarm = partial(orders.next_crossing_s, thresholds_gpu_s=thresholds)
+    ranks = np.arange(len(thresholds) + 1)[None, :]
+    alarm = partial(orders.next_setback_s, order=order, ranks=ranks, thresholds_gpu_s=thresholds)
     return ListPolicy(order, preemptive, rule, alarm, params.vm_type)
 
 

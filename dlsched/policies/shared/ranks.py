@@ -1,4 +1,4 @@
-"""Queues by GPU-seconds used whose order can change: classes of width, and where a job falls back."""
+"""Queues by GPU-seconds used whose order can change: classes of width, and when the order is made anew."""
 
 from __future__ import annotations
 
@@ -20,12 +20,3 @@ def width_class(gpus: Floats) -> Ints:
 def next_learning(num_learnt: int) -> int:
     """Return after how many jobs ranks are made anew that come from so many: a tenth more, at least one."""
     return num_learnt + max(1, num_learnt // 10)
-
-
-def worse_from_gpu_s(bounds_gpu_s: Floats, ranks: Ints) -> Floats:
-    """Return at how many GPU-seconds a job of each width and queue falls behind its rank, shape of ``ranks``.
-
-    ``ranks`` (widths, queues), ``bounds_gpu_s`` (queues,), the last infinite, as where a job never falls behind.
-    """
-    behind = np.triu(ranks[:, None, :] > ranks[:, :, None], 1)
-    return np.where(behind.any(axis=2), bounds_gpu_s[behind.argmax(axis=2) - 1], np.inf)

@@ -17,7 +17,7 @@ from dlsched.sim.kernels.preemptive.moves import (
     start_at,
     start_first,
 )
-from dlsched.sim.kernels.preemptive.select import HEADS, OUT, SELECTED, all_fit, open_heads, select
+from dlsched.sim.kernels.preemptive.select import HEADS, OUT, SELECTED, all_fit, open_heads, select, select_all
 from dlsched.sim.kernels.preemptive.tables import Run
 from dlsched.sim.kernels.rigid.room import find, why_no_room
 from dlsched.sim.kernels.rigid.tables import NUM_RESOURCES
@@ -48,15 +48,19 @@ def _decide_queue(run: Run, queue: int, now: float) -> None:
     if of.num_runners > 2 * of.num_running + SPARE or of.num_runners + of.num_waiting > of.most_runners:
         put_queue_in_order(run, queue, now)
     run.counts[OUT] = 0
-    if run.rule[0].makes_room or not all_fit(run, queue):
-        put_queue_in_order(run, queue, now)
-        if not select(run, queue):
-            return
+    fit = all_fit(run, queue)
+    if run.rule[0].makes_room or not fit:
+        if fit:
+            select_all(run, queue)
+        else:
+            put_queue_in_order(run, queue, now)
+            if not select(run, queue):
+                return
         for k in range(run.counts[OUT]):
             row = run.runners[run.out[k]].row
             hold(run, row, -1)
             run.jobs[row].gave_up = 1
-        if _place_selected(run, queue, now) and of.one_total:
+        if _place_selected(run, queue, now, not fit) and of.one_total:
             for k in range(run.counts[OUT]):
                 _stop(run, run.out[k], now)
             return
@@ -64,8 +68,11 @@ def _decide_queue(run: Run, queue: int, now: float) -> None:
 
 
 @compiled
-def _place_selected(run: Run, queue: int, now: float) -> bool:
-    """Start the selected that wait, in order, where they have room; return whether all had room that was free."""
+def _place_selected(run: Run, queue: int, now: float, in_order: bool) -> bool:
+    """Start the selected that wait, in order, where they have room; return whether all had room that was free.
+
+    ``in_order`` = the runners are; else they are sorted when one has to make room.
+    """
     all_placed, past = True, run.queues[queue].first_runner + run.queues[queue].num_runners
     run.shut[:] = 0
     for k in range(run.counts[SELECTED]):
@@ -75,6 +82,9 @@ def _place_selected(run: Run, queue: int, now: float) -> bool:
         else:
             all_placed = False
             if run.rule[0].makes_room and not run.shut[kind]:
+                if not in_order:
+                    put_queue_in_order(run, queue, now)  # with those that started just now, ahead of this one
+                    in_order, past = True, run.queues[queue].first_runner + run.queues[queue].num_runners
                 run.shut[kind] = not _make_room(run, kind, past, now)  # nor is there room for a later one
     return all_placed
 

@@ -45,7 +45,7 @@ from dlsched.sim.kernels.preemptive.moves import (
     next_end_s,
     run_since,
 )
-from dlsched.sim.kernels.preemptive.runners import EARLY_S, next_crossing_s
+from dlsched.sim.kernels.preemptive.runners import EARLY_S, next_setback_s
 from dlsched.sim.kernels.preemptive.tables import Key, Run
 from dlsched.sim.kernels.rigid import absences, room
 from dlsched.sim.kernels.rigid import tables as rigid_tables
@@ -121,7 +121,7 @@ def _alarm(run: Run, now: float) -> float:
         if quantum_s > 0:
             alarm = (np.floor((now + EARLY_S) / quantum_s) + 1) * quantum_s
         elif run.rule[0].key == _QUEUE:
-            alarm = next_crossing_s(run, now)
+            alarm = next_setback_s(run, now)
     return alarm
 
 

@@ -9,7 +9,7 @@ from dlsched.policies.shared.ranks import NEARLY
 from dlsched.sim.kernels.compiled import compiled, inlined
 from dlsched.sim.kernels.preemptive.heap import pop, push
 from dlsched.sim.kernels.preemptive.lanes import insert, remove
-from dlsched.sim.kernels.preemptive.runners import key_of, put_in_order
+from dlsched.sim.kernels.preemptive.runners import key_of, put_in_order, queue_number
 from dlsched.sim.kernels.preemptive.tables import Count, Key, Run
 from dlsched.sim.kernels.rigid.room import fits, recount, take
 from dlsched.sim.kernels.rigid.tables import NUM_RESOURCES
@@ -35,9 +35,8 @@ def enqueue(run: Run, row: int) -> None:
     """A row that does not run begins to wait."""
     job, kind = run.jobs[row], run.jobs[row].kind
     progress = job.done if run.rule[0].key == _REMAINING else job.attained
-    key = key_of(
-        run.rule[0].key, progress, job.gpus, job.believed, job.first_key, run.bounds_gpu_s, run.ranks, job.width
-    )
+    number = queue_number(progress, job.gpus, run.bounds_gpu_s, 0)
+    key = key_of(run.rule[0].key, progress, job.believed, job.first_key, run.ranks[job.width, number])
     insert(run.lanes, run.sorted, run.heap, kind, key, row)
     _count_waiting(run, kind, 1)
     job.waits, job.reason = 1, NOT_SAID
@@ -98,7 +97,7 @@ def run_since(run: Run, row: int, place: int, start_s: float, restart_s: float) 
         runner.before, runner.rate, runner.since_s = job.done, job.speed, job.progress_from_s
     else:
         runner.before, runner.rate, runner.since_s = job.attained, job.gpus, job.start_s
-    runner.units, runner.width = run.lanes[job.kind].units, job.width
+    runner.units, runner.width, runner.queue = run.lanes[job.kind].units, job.width, 0
     runner.kind, runner.in_class = job.kind, _one_class(run, row)
     run.queues[run.kinds[job.kind].queue].num_running += 1
     run.counts[RUNNING] += 1

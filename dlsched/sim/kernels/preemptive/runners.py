@@ -7,6 +7,7 @@ import numpy as np
 from dlsched.domain.workload import Floats, Ints
 from dlsched.sim.kernels.compiled import compiled, inlined
 from dlsched.sim.kernels.preemptive.heap import goes_before
+from dlsched.sim.kernels.preemptive.lanes import has
 from dlsched.sim.kernels.preemptive.tables import Key, Run
 from dlsched.sim.kernels.tables import Table
 
@@ -16,33 +17,24 @@ _REMAINING, _ATTAINED, _QUEUE = int(Key.REMAINING), int(Key.ATTAINED), int(Key.Q
 
 
 @inlined
-def queue_number(held_gpu_s: float, gpus: float, bounds_gpu_s: Floats) -> int:
-    """Return the queue by thresholds, 0 = first; the last bound is infinity."""
-    number = 0
+def queue_number(held_gpu_s: float, gpus: float, bounds_gpu_s: Floats, least: int) -> int:
+    """Return the queue by thresholds, 0 = first, no lower than ``least``; the last bound is infinity."""
+    number = least
     while held_gpu_s + gpus * EARLY_S >= bounds_gpu_s[number]:
         number += 1
     return number
 
 
 @inlined
-def key_of(
-    rule: int,
-    progress: float,
-    rate: float,
-    believed: float,
-    fixed: float,
-    bounds_gpu_s: Floats,
-    ranks: Ints,
-    width: int,
-) -> float:
-    """Return what a job is sorted by that has come so far, in work or in GPU-seconds."""
+def key_of(rule: int, progress: float, believed: float, fixed: float, rank: int) -> float:
+    """Return what a job is sorted by that has come so far, in work or in GPU-seconds; ``rank`` is that of its queue."""
     key = fixed
     if rule == _REMAINING:
         key = np.rint(max(0.0, believed - progress) * TICKS)
     elif rule == _ATTAINED:
         key = np.rint(progress * TICKS)
     elif rule == _QUEUE:
-        key = float(ranks[width, queue_number(progress, rate, bounds_gpu_s)])
+        key = float(rank)
     return key
 
 
@@ -58,9 +50,9 @@ def put_in_order(
         if runner.row < 0 or runner.finish_s <= ended_s:
             continue
         progress = runner.before + runner.rate * max(0.0, now - runner.since_s)
-        runner.key = key = key_of(
-            rule, progress, runner.rate, runner.believed, runner.key, bounds_gpu_s, ranks, runner.width
-        )
+        runner.queue = queue_number(progress, runner.rate, bounds_gpu_s, runner.queue)
+        rank = ranks[runner.width, runner.queue]
+        runner.key = key = key_of(rule, progress, runner.believed, runner.key, rank)
         row = runner.row
         if past < k:
             runners[past] = runner
@@ -77,15 +69,28 @@ def put_in_order(
 
 
 @compiled
-def next_crossing_s(run: Run, now: float) -> float:
-    """Return when the first running job reaches a threshold that sets it back; infinity = never."""
-    first = np.inf
+def next_setback_s(run: Run, now: float) -> float:
+    """Return when the first running job falls behind its rank, and to one as low as some waiting job's or lower.
+
+    Infinity = never. In other respects who waits stays behind the same jobs.
+    """
+    first, ranks, bounds_gpu_s = np.inf, run.ranks, run.bounds_gpu_s
+    best_waiting = np.inf
+    for kind in range(len(run.kinds)):
+        if run.kinds[kind].num_waiting > 0 and has(run.lanes, run.sorted, run.heap, run.jobs, kind, 0):
+            best_waiting = min(best_waiting, run.sorted[run.lanes[kind].first].key)
     for queue in range(len(run.queues)):
         begin = run.queues[queue].first_runner
         for k in range(begin, begin + run.queues[queue].num_runners):
             runner = run.runners[k]
             if runner.row >= 0 and runner.finish_s > run.clock[2] and runner.rate > 0:
                 held = runner.before + runner.rate * (now - runner.since_s)
-                bound = run.worse_gpu_s[runner.width, queue_number(held, runner.rate, run.bounds_gpu_s)]
-                first = min(first, now + (bound - held) / runner.rate)
+                runner.queue = number = queue_number(held, runner.rate, bounds_gpu_s, runner.queue)
+                behind = max(best_waiting, ranks[runner.width, number] + 1)
+                at_s = now + (bounds_gpu_s[number] - held) / runner.rate
+                while at_s < first:
+                    number += 1
+                    if ranks[runner.width, number] >= behind:
+                        first = at_s
+                    at_s = now + (bounds_gpu_s[number] - held) / runner.rate
     return first

@@ -35,6 +35,16 @@ def select(run: Run, queue: int) -> bool:
 
 
 @compiled
+def select_all(run: Run, queue: int) -> None:
+    """Note all waiting rows of a queue as selected, in order, and no runner as out."""
+    run.counts[SELECTED] = run.counts[OUT] = 0
+    open_heads(run, queue, False)
+    while run.counts[HEADS] > 0:
+        row = run.heads[0].row
+        _note_selected(run, row, _take_head(run))
+
+
+@compiled
 def open_heads(run: Run, queue: int, with_room: bool) -> None:
     """Put the first waiting row of each kind of a queue into the heap of heads; of those that have room, if asked."""
     run.counts[HEADS] = 0

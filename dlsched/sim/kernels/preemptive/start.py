@@ -11,7 +11,7 @@ from dlsched.domain.policy import ListRule, Policy
 from dlsched.domain.workload import GPU, Floats, Ints, partition_names
 from dlsched.placement.rules import ROOM_TOLERANCE
 from dlsched.policies.shared.queues import usable
-from dlsched.policies.shared.ranks import NUM_WIDTHS, next_learning, width_class, worse_from_gpu_s
+from dlsched.policies.shared.ranks import next_learning, width_class
 from dlsched.sim.engine import IDLE_CALLS
 from dlsched.sim.kernels import tables as codes
 from dlsched.sim.kernels.orders import EARLY_S, first_keys
@@ -43,10 +43,11 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
     class_of, of_class = _classes(prepared)
     claims = _claims(groups.allowed, class_of, len(of_class))
     queues = _queues(groups, lanes, class_of, of_class, claims)
+    table = _rule_table(prepared, rule, groups)
     bounds_gpu_s = np.array([*rule.thresholds_gpu_s, np.inf])
     ranks = np.arange(len(bounds_gpu_s))[None, :]
     if rule.ranks is not None:
-        ranks = rule.ranks(np.zeros((NUM_WIDTHS, len(bounds_gpu_s)), dtype=np.int64))
+        ranks = rule.ranks(np.zeros((int(jobs["width"].max()) + 1, len(bounds_gpu_s)), dtype=np.int64))
     run = Run(
         jobs=jobs,
         kinds=groups.kinds,
@@ -79,15 +80,14 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         classes=np.zeros(len(of_class), dtype=np.uint8),
         bounds_gpu_s=bounds_gpu_s,
         ranks=ranks,
-        worse_gpu_s=worse_from_gpu_s(bounds_gpu_s, ranks),
         needed=np.zeros_like(ranks),
         pieces=np.zeros(2 * num_jobs, dtype=tables.PIECE),
-        shares=np.zeros(2 * num_jobs + num_nodes, dtype=codes.SHARE),
+        shares=np.zeros(2 * num_jobs + int(table["most_shares"][0]), dtype=codes.SHARE),
         decisions=np.zeros(2 * num_jobs + 2, dtype=codes.DECISION),
         waits=np.zeros(2 * num_jobs + 2, dtype=WAIT),
         counts=np.zeros(len(Count), dtype=np.int64),
         clock=np.array([0.0, np.inf, -np.inf]),
-        rule=_rule_table(prepared, rule, groups),
+        rule=table,
     )
     if prepared.underway is not None:
         _hold(run, prepared.underway)
@@ -131,7 +131,6 @@ def learnt(run: Run, rule: ListRule) -> Run:
         return run
     run.rule["learn_at"] = next_learning(int(run.counts[Count.LEARNT]))
     run.ranks[:] = rule.ranks(run.needed)
-    run.worse_gpu_s[:] = worse_from_gpu_s(run.bounds_gpu_s, run.ranks)
     rows = np.flatnonzero(run.jobs["waits"] > 0)
     held = run.jobs["attained"][rows] + run.jobs["gpus"][rows] * EARLY_S
     keys = run.ranks[run.jobs["width"][rows], np.searchsorted(run.bounds_gpu_s, held, side="right")]

@@ -74,6 +74,7 @@ RUNNER = np.dtype(
         ("finish_s", "f8"),
         ("units", "i8"),
         ("width", "i8"),
+        ("queue", "i8"),  # by thresholds, when last looked at
         ("kind", "i4"),
         ("in_class", "i4"),  # of nodes, -1 = in several
     ]
@@ -172,7 +173,7 @@ class Run(NamedTuple):
     job treats alike; ``claims`` (kinds, classes): what a kind may use; ``of_class`` (classes, resources): their
     capacity, and ``load`` the whole need of all jobs that run there, also in part; ``bounds_gpu_s`` (queues,):
     thresholds by GPU-seconds held, the last infinite; ``ranks`` (widths, queues): what jobs are sorted by there;
-    ``worse_gpu_s``, the same shape: when a job falls behind its rank; ``needed``, too: how many jobs ended there.
+    ``needed``, the same shape: how many jobs ended there.
     ``left`` and ``kept`` (classes, resources), ``shut`` (kinds,) and ``classes`` (classes,) are notes.
     """
 
@@ -207,7 +208,6 @@ class Run(NamedTuple):
     classes: NDArray[np.uint8]
     bounds_gpu_s: Floats
     ranks: Ints
-    worse_gpu_s: Floats
     needed: Ints
     pieces: Table
     shares: Table

@@ -129,6 +129,14 @@ def test_dlas_moves_a_job_down_at_the_crossing():
     assert spans(log, 0) == [(0, 10), (25, 115)]
 
 
+def test_dlas_looks_again_only_where_a_job_falls_behind_one_that_waits():
+    log = run("dlas", scenario(jobs((0, 200, 8), (60, 60, 8))), thresholds_gpu_s=(80, 400, 4000))
+    # a is in the third queue when b comes; that b leaves the first at 70 sets it behind nobody
+    assert spans(log, 0) == [(0, 60), (110, 250)]
+    assert spans(log, 1) == [(60, 110), (250, 260)]
+    assert list(log.decision_s) == [0, 60, 110, 250, 260]
+
+
 def test_edf_and_priority_put_jobs_without_a_value_last():
     three = jobs((0, 10, 8), (0, 10, 8), (0, 10, 8), due_s=[NAN, 90, 50], priority=[NAN, 1, 2])
     for key in ("edf", "priority"):
