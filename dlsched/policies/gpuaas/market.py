@@ -68,11 +68,31 @@ def market(instance: Instance, settings: MarketSettings | None = None) -> Market
     families = instance.times.shape[1]
     if not instance.num_jobs or not instance.num_nodes:
         return MarketPlan(Schedule.empty(instance), None, 0.0, np.zeros(families))
+    tiered = in_tiers(instance)
+    tables = _tables(tiered)
+    fall = _time_to_fall(tables, settings)
+    plan = _plan(tiered, tables, settings, fall)
+    if tiered is instance or plan.price == 0 or not _presses(instance, plan.schedule, fall):
+        return plan
+    whole = _plan(instance, _tables(instance), settings, fall)
+    return whole if whole.schedule.used.sum() > plan.schedule.used.sum() else plan
+
+
+def _presses(instance: Instance, schedule: Schedule, fall: float) -> bool:
+    """Whether a job waits that, where it costs least, has less time to spare than the extra price takes to fall.
+
+    Then no GPUs of slots shall idle: a job in a tier with small machines leaves nothing for others on its node.
+    """
+    times = instance.config_times.reshape(instance.num_jobs, -1)
+    cheapest = (times * instance.config_price.ravel()).argmin(axis=1)
+    spare = instance.slack - times[np.arange(len(times)), cheapest]
+    return bool((np.isfinite(instance.fastest) & (schedule.node < 0) & (spare < fall)).any())
+
+
+def _plan(instance: Instance, tables: Market, settings: MarketSettings, fall: float) -> MarketPlan:
+    """Return the plan for GPU types as they are."""
     from dlsched.policies.gpuaas.market_kernels.decide import decide  # loads numba
 
-    instance = in_tiers(instance)
-    tables = _tables(instance)
-    fall = _time_to_fall(tables, settings)
     wake_in = decide(tables, _rules(settings, fall))
     if tables.is_short[0]:
         wake_in = max(wake_in, SHORTEST_WAKE * fall)
@@ -132,7 +152,7 @@ def _time_to_fall(tables: Market, settings: MarketSettings) -> float:
 def _rules(settings: MarketSettings, fall: float) -> Rules:
     """Return the rules of one decision; a price that falls to nothing in ``fall`` is at theta after the wait."""
     wait = min(settings.wait, (1.0 - settings.later_price) * fall)
-    return Rules(settings.mixing, settings.later_price, wait, settings.steps)
+    return Rules(settings.mixing, settings.later_price, wait, settings.steps, fall)
 
 
 def _tables(instance: Instance) -> Market:
@@ -145,6 +165,7 @@ def _tables(instance: Instance) -> Market:
         times=np.where(np.arange(1, largest + 1) <= most[:, None], instance.config_times, np.inf),
         slack=np.array(instance.slack, dtype=np.float64),
         weight=np.array(instance.weight, dtype=np.float64),
+        runs=instance.running.astype(np.int64),
         price=_prices(instance) if not stays.all() else np.zeros(families),
         most=most,
         fixed=fixed,

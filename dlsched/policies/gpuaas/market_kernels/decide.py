@@ -9,6 +9,7 @@ from typing import Any
 from numba import njit, types
 
 from dlsched.domain.fingerprint import fingerprint
+from dlsched.policies.gpuaas.market_kernels.hold import hold_back
 from dlsched.policies.gpuaas.market_kernels.mix import list_configs
 from dlsched.policies.gpuaas.market_kernels.packing import grow, next_switch, pack
 from dlsched.policies.gpuaas.market_kernels.price import clear_market
@@ -27,7 +28,7 @@ def _market_type() -> Any:
 
 
 def _compile(sources: int) -> Callable[[Market, Rules], float]:
-    rules = types.NamedTuple([types.boolean, types.float64, types.float64, types.int64], Rules)
+    rules = types.NamedTuple([types.boolean, types.float64, types.float64, types.int64, types.float64], Rules)
 
     @njit(types.float64(_market_type(), rules), cache=True, nogil=True, error_model="numpy")
     def decide(m: Market, rules: Rules) -> float:
@@ -37,6 +38,7 @@ def _compile(sources: int) -> Callable[[Market, Rules], float]:
         clear_market(m, rules)
         pack(m)
         spread(m)
+        hold_back(m, rules)
         grow(m)
         return next_switch(m)
 

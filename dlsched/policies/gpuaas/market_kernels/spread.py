@@ -29,14 +29,14 @@ def spread(m: Market) -> None:
 def _move(m: Market, job: int) -> None:
     here, gpus = m.node[job], m.held[job]
     family = m.kind[here]
-    bill = _bill(m, here, 0)
-    best, most = -1, LEAST_SAVING * bill
+    paid = bill(m, here, 0)
+    best, most = -1, LEAST_SAVING * paid
     for node in range(len(m.kind)):
         is_closed = m.kind[node] == CLOSED
         if node == here or (not is_closed and (m.kind[node] != family or m.free[node] < gpus)):
             continue
-        added = m.bill[family, gpus - 1] if is_closed else _bill(m, node, gpus) - _bill(m, node, 0)
-        saves = bill - _bill(m, here, -gpus) - added
+        added = m.bill[family, gpus - 1] if is_closed else bill(m, node, gpus) - bill(m, node, 0)
+        saves = paid - bill(m, here, -gpus) - added
         if saves > most:
             best, most = node, saves
         if is_closed:
@@ -50,7 +50,7 @@ def _move(m: Market, job: int) -> None:
 
 
 @compiled
-def _bill(m: Market, node: int, more: int) -> float:
+def bill(m: Market, node: int, more: int) -> float:
     """Return what a node costs with so many more GPUs in use; nodes that stay are paid anyway."""
     used = m.most[m.kind[node]] - m.free[node] + more
     if m.room[node] > 0 or used == 0:

@@ -11,18 +11,23 @@ CLOSED, SHUT = -1, -2
 
 
 class Rules(NamedTuple):
-    """Settings of one decision: see :class:`dlsched.policies.gpuaas.market.MarketSettings`."""
+    """Settings of one decision: see :class:`dlsched.policies.gpuaas.market.MarketSettings`.
+
+    ``spare``: time that a job must have left to be held back.
+    """
 
     mixing: bool
     later_price: float
     wait: float
     steps: int
+    spare: float
 
 
 class Market(NamedTuple):
     """A rescheduling point with J jobs, N nodes, F GPU types and up to C configurations of a job.
 
     The problem: ``times`` (J, F, G), infinite where no node could hold it; ``slack``, ``weight`` (J,);
+    ``runs`` (J,) whether a job holds GPUs now;
     ``price``, ``most`` (F,) per GPU, and GPUs of the largest node; ``fixed`` (F,) GPUs of nodes that stay;
     ``vm_gpus``, ``bill`` (F, G) GPUs and price of the machine that holds g+1;
     ``room`` (N,) GPUs of nodes that stay, 0 = free to choose, -1 = must remain closed.
@@ -38,6 +43,7 @@ class Market(NamedTuple):
     times: Floats
     slack: Floats
     weight: Floats
+    runs: Ints
     price: Floats
     most: Ints
     fixed: Ints
