@@ -24,6 +24,7 @@ SESSIONS, SECONDS = 20, 180.0
 STALL_S, MOST_MIB = 1.0, 1500
 THINKS_S = (2.0, 8.0)
 SHOW_THE_QUEUE = ("", "run")
+SLOWEST = 10
 SWITCH_LIMIT_S, RUNS_LIMIT_S = 120.0, 300.0
 STORED, STARTED = ("sjf", "easy-backfill"), ("fifo", "fifo-skip", "edf", "sjf", "las", "srtf", "easy-backfill")
 
@@ -36,13 +37,48 @@ class Target:
     query: str
 
 
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What a page switch waited, in CPU seconds of the server and by the clock, and what the server did beside it.
+
+    ``beside``: switches of others that were under way for a part of it; ``starting``: sessions that had started runs
+    and still followed them when it began; ``began_s``: since the start of the campaign.
+    """
+
+    target: Target
+    cpu_s: float
+    wall_s: float
+    beside: int
+    starting: int
+    began_s: float
+
+    def __str__(self) -> str:
+        where = f"{self.target.page or 'home'}?{self.target.query}"
+        return (
+            f"{self.cpu_s:.2f} CPU s, {self.wall_s:.2f} s by the clock, at {self.began_s:.0f} s: {where} beside "
+            f"{self.beside} other switches, {self.starting} sessions that started runs"
+        )
+
+
 @dataclass(eq=False)
 class Waits:
-    """What page switches waited, in CPU seconds of the server and by the clock."""
+    """The page switches since ``began_s``; how many have begun, and how many are and sessions start runs now."""
 
-    cpu_s: list[float] = field(default_factory=list)
-    wall_s: list[float] = field(default_factory=list)
+    began_s: float
+    switches: list[Switch] = field(default_factory=list)
     unfinished: int = 0
+    begun: int = 0
+    under_way: int = 0
+    starting: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, begun: int = 0, under_way: int = 0, starting: int = 0) -> tuple[int, int, int]:
+        """Count on; return how many switches had begun and were under way, and how many sessions started, before."""
+        with self.lock:
+            before = self.begun, self.under_way, self.starting
+            self.begun, self.under_way = self.begun + begun, self.under_way + under_way
+            self.starting += starting
+            return before
 
 
 def lines(folder: Path, sessions: int = SESSIONS, seconds: float = SECONDS) -> Iterator[Line]:
@@ -60,7 +96,9 @@ def lines(folder: Path, sessions: int = SESSIONS, seconds: float = SECONDS) -> I
             for target in targets:
                 first.ask(target.page, target.query)
                 first.wait(SWITCH_LIMIT_S)
-        waits, until_s = Waits(), time.monotonic() + seconds
+        began_s = time.monotonic()
+        waits = Waits(began_s)
+        until_s = began_s + seconds
         visitors = [
             threading.Thread(target=_visit, args=(app, number, own[number : number + 1], targets, until_s, waits))
             for number in range(sessions)
@@ -73,9 +111,11 @@ def lines(folder: Path, sessions: int = SESSIONS, seconds: float = SECONDS) -> I
         most_mib = app.mib("VmHWM")
     finally:
         app.stop()
-    switches = sorted(waits.cpu_s)
+    switches = sorted(one.cpu_s for one in waits.switches)
     print(f"{len(switches):,} page switches by {sessions} sessions in {seconds:.0f} s: {_spread(switches)} CPU s, "
-          f"{_spread(sorted(waits.wall_s))} s by the clock")  # fmt: skip
+          f"{_spread(sorted(one.wall_s for one in waits.switches))} s by the clock. The slowest:")  # fmt: skip
+    for slow in sorted(waits.switches, key=lambda one: -one.cpu_s)[:SLOWEST]:
+        print(f"- {slow}")
     yield Line("page switches that never ended", "", 0, waits.unfinished)
     yield Line("median page switch, CPU of the server", "s", 0.25, switches[len(switches) // 2])
     yield Line(f"page switches above {STALL_S:g} CPU s", "", 0, sum(one > STALL_S for one in switches))
@@ -118,7 +158,12 @@ def _pages(run_ids: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _visit(
-    app: ServedApp, number: int, own: Sequence[Scenario], targets: Sequence[Target], until_s: float, waits: Waits
+    app: ServedApp,
+    number: int,
+    own: Sequence[Scenario],
+    targets: Sequence[Target],
+    until_s: float,
+    waits: Waits,
 ) -> None:
     """Be one visitor: start runs of the own scenario, if there is one; look at a page, think, look at the next."""
     dice = random.Random(number)
@@ -128,21 +173,26 @@ def _visit(
             visitor.ask("run", f"scenario={scenario.content_hash[:8]}&policies={','.join(STARTED)}")
             visitor.wait(SWITCH_LIMIT_S)
             visitor.ask("run", f"scenario={scenario.content_hash[:8]}&policies={','.join(STARTED)}", pressed="run-now")
+            waits.count(starting=1)
             until_begun_s = time.monotonic() + SWITCH_LIMIT_S  # a click that is not taken in yet is lost with its page
             while "cancel-all" not in visitor.buttons and not visitor.wait(THINKS_S[0]):
                 if time.monotonic() > until_begun_s:
                     break
             visitor.wait(dice.uniform(*THINKS_S))  # the page follows the runs, and so would others that show the queue
+            waits.count(starting=-1)
             targets = [target for target in targets if target.page not in SHOW_THE_QUEUE]
         while time.monotonic() < until_s:
             target = dice.choice(targets)
             cpu_s, wall_s = app.cpu_s(), time.monotonic()
+            begun, under_way, starting = waits.count(begun=1, under_way=1)
             visitor.ask(target.page, target.query)
-            if not visitor.wait(SWITCH_LIMIT_S):
+            is_over = visitor.wait(SWITCH_LIMIT_S)
+            beside = under_way + waits.count(under_way=-1)[0] - begun - 1
+            if not is_over:
                 waits.unfinished += 1
                 continue
-            waits.cpu_s.append(app.cpu_s() - cpu_s)
-            waits.wall_s.append(time.monotonic() - wall_s)
+            took_s = app.cpu_s() - cpu_s, time.monotonic() - wall_s
+            waits.switches.append(Switch(target, *took_s, beside, starting, wall_s - waits.began_s))
             time.sleep(dice.uniform(*THINKS_S))
 
 
