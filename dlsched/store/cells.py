@@ -15,21 +15,21 @@ _FIELDS = "cell_key, scenario_hash, policy, seed, metrics, audit"
 def save(cursor: Any, records: Sequence[CellRecord], now: datetime) -> None:
     """Keep the numbers of runs; those that are there already stay."""
     there = set(find(cursor, [record.key for record in records]))
-    rows = [
-        [
-            record.key,
-            record.scenario_hash,
-            record.policy,
-            record.seed,
-            json.dumps(dict(record.metrics), allow_nan=False),
-            json.dumps(list(record.audit)),
-            now,
-        ]
-        for record in {record.key: record for record in records}.values()
-        if record.key not in there
+    fresh = [*{record.key: record for record in records if record.key not in there}.values()]
+    if not fresh:
+        return
+    columns = [
+        [record.key for record in fresh],
+        [record.scenario_hash for record in fresh],
+        [record.policy for record in fresh],
+        [record.seed for record in fresh],
+        [json.dumps(dict(record.metrics), allow_nan=False) for record in fresh],
+        [json.dumps(list(record.audit)) for record in fresh],
     ]
-    if rows:
-        cursor.executemany("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    texts = "unnest(?::VARCHAR[])"  # row by row takes three times as long
+    cursor.execute(
+        f"INSERT INTO cells SELECT {texts}, {texts}, {texts}, unnest(?::BIGINT[]), {texts}, {texts}, ?", [*columns, now]
+    )
 
 
 def find(cursor: Any, keys: Sequence[str]) -> dict[str, CellRecord]:

@@ -20,7 +20,7 @@ from dlsched.store import scenarios
 from dlsched.store.columns import to_arrow
 from dlsched.store.record import VERSIONS_JOINED_BY, RunLabel, RunRecord, run_id_of
 from dlsched.store.schema import TABLES
-from dlsched.store.sql import insert_row, one
+from dlsched.store.sql import one
 
 SESSION = uuid4().hex
 """Names this process: a marker of a running run with another name is left over from a process that ended."""
@@ -255,9 +255,9 @@ def listed(cursor: Any, keys: Sequence[str], code_version: str | None, plugins: 
 
 def mark_active(cursor: Any, labels: Sequence[RunLabel], now: datetime) -> None:
     """Note that these runs are under way in this process, so that a crash leaves a trace of them."""
-    for label in labels:
-        cursor.execute("DELETE FROM active_runs WHERE run_key = ?", [label.key])
-        values = {
+    clear_active(cursor, [label.key for label in labels])
+    rows = [
+        {
             "run_key": label.key,
             "session": SESSION,
             "scenario_hash": label.scenario_hash,
@@ -267,7 +267,10 @@ def mark_active(cursor: Any, labels: Sequence[RunLabel], now: datetime) -> None:
             "seed": label.seed,
             "started_at": now,
         }
-        insert_row(cursor, "active_runs", values)
+        for label in {label.key: label for label in labels}.values()
+    ]
+    if rows:
+        _insert_table(cursor, "active_runs", pa.Table.from_pylist(rows))
 
 
 def clear_active(cursor: Any, keys: Sequence[str]) -> None:
