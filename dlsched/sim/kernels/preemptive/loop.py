@@ -113,6 +113,21 @@ def _decide(run: Run, now: float, cause: int) -> None:
         run.clock[1] = np.inf
 
 
+@compiled
+def _next_event_s(run: Run) -> float:
+    """Return when the next event is due but for the alarm; what came before a run is joined is due then."""
+    first = next_end_s(run)
+    if run.counts[SUBMITTED] < len(run.jobs):
+        first = min(first, max(run.clock[0], run.jobs[run.counts[SUBMITTED]].submit_s))
+    if run.counts[CHANGES] < len(run.changes):
+        first = min(first, run.changes[run.counts[CHANGES]].time_s)
+    while run.counts[CANCELS] < len(run.cancels) and run.jobs[run.cancels[run.counts[CANCELS]]].status != _UNFINISHED:
+        run.counts[CANCELS] += 1
+    if run.counts[CANCELS] < len(run.cancels):
+        first = min(first, run.jobs[run.cancels[run.counts[CANCELS]]].cancel_s)
+    return first
+
+
 @inlined
 def _alarm(run: Run, now: float) -> float:
     """Return when to decide again besides the events: only while somebody waits."""
@@ -121,7 +136,8 @@ def _alarm(run: Run, now: float) -> float:
         if quantum_s > 0:
             alarm = (np.floor((now + EARLY_S) / quantum_s) + 1) * quantum_s
         elif run.rule[0].key == _QUEUE:
-            alarm = next_setback_s(run, now)
+            due_s = _next_event_s(run)
+            alarm = next_setback_s(run, now, due_s + 2 * instant_s(due_s))  # a later one is set anew at that event
     return alarm
 
 
@@ -136,21 +152,6 @@ def _join(run: Run) -> None:
         queue.num_runners += 1
     run.clock[:] = run.rule[0].joined_s
     run.rule[0].joined_s = np.nan
-
-
-@inlined
-def _first_due(run: Run) -> float:
-    """Return when the next event is due; what came before a run is joined is due then."""
-    first = min(run.clock[1], next_end_s(run))
-    if run.counts[SUBMITTED] < len(run.jobs):
-        first = min(first, max(run.clock[0], run.jobs[run.counts[SUBMITTED]].submit_s))
-    if run.counts[CHANGES] < len(run.changes):
-        first = min(first, run.changes[run.counts[CHANGES]].time_s)
-    while run.counts[CANCELS] < len(run.cancels) and run.jobs[run.cancels[run.counts[CANCELS]]].status != _UNFINISHED:
-        run.counts[CANCELS] += 1
-    if run.counts[CANCELS] < len(run.cancels):
-        first = min(first, run.jobs[run.cancels[run.counts[CANCELS]]].cancel_s)
-    return first
 
 
 @inlined
@@ -184,7 +185,7 @@ def _compile(fingerprint: int) -> Callable[[Run, int], int]:
         for _ in range(max_instants):
             if run.counts[ENDED] == len(run.jobs):
                 return _DONE
-            first = _first_due(run)
+            first = min(run.clock[1], _next_event_s(run))
             if first == np.inf or first > run.rule[0].horizon_s:
                 run.rule[0].stalled = first == np.inf
                 return _DONE

@@ -69,12 +69,12 @@ def put_in_order(
 
 
 @compiled
-def next_setback_s(run: Run, now: float) -> float:
+def next_setback_s(run: Run, now: float, before_s: float) -> float:
     """Return when the first running job falls behind its rank, and to one as low as some waiting job's or lower.
 
-    Infinity = never. In other respects who waits stays behind the same jobs.
+    Infinity = not before ``before_s``. Till then who waits stays behind the same jobs.
     """
-    first, ranks, bounds_gpu_s = np.inf, run.ranks, run.bounds_gpu_s
+    first, ranks, bounds_gpu_s = before_s, run.ranks, run.bounds_gpu_s
     best_waiting = np.inf
     for kind in range(len(run.kinds)):
         if run.kinds[kind].num_waiting > 0 and has(run.lanes, run.sorted, run.heap, run.jobs, kind, 0):
@@ -93,4 +93,4 @@ def next_setback_s(run: Run, now: float) -> float:
                     if ranks[runner.width, number] >= behind:
                         first = at_s
                     at_s = now + (bounds_gpu_s[number] - held) / runner.rate
-    return first
+    return first if first < before_s else np.inf
