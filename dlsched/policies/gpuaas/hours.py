@@ -19,8 +19,10 @@ from dlsched.policies.gpuaas.state_adapter import StateAdapter
 
 SAME_HOUR = 1e-9
 """Hours that a stay may last beyond full ones without paying another, as bills are rounded."""
-LEAST_PAID_S = 1.0
-"""A machine with less than this left of its hour is free to be given up."""
+LEAST_PAID_S = 3.6
+"""Seconds left of its hour, for each open node, below which a machine is free to be given up: of 100 nodes those that
+end within 6 minutes, so that a large cluster is looked at ten times an hour and not as each node's hour ends.
+"""
 MOST_AT_ONCE = 0.1
 """Part of the nodes given up for larger ones before prices are looked at again."""
 
@@ -81,7 +83,8 @@ def market_by_the_hour(instance: Instance, held: Schedule, paid_s: Floats, setti
     A machine is given up before only where that is worth more than it costs an hour: at the extra prices found, the
     GPUs of the largest machine for its slot are worth more than its own by this.
     """
-    kept = (held.vm >= 0) & (paid_s > LEAST_PAID_S)
+    is_open = held.vm >= 0
+    kept = is_open & (paid_s > LEAST_PAID_S * is_open.sum())
     usd, family, gpus = instance.vm_price[held.vm], instance.vm_family[held.vm], instance.vm_gpus[held.vm]
     while True:
         plan = market(instance.on_nodes(np.where(kept, held.vm, -1)), settings)

@@ -30,6 +30,8 @@ MOST_DEARER = 1.1
 """A rule is left out whose shadow has cost this many times the least."""
 SETTLED = 300
 """Jobs after which only Market and the rule with the cheapest past besides go on, so that long runs take no longer."""
+MOST_NODES_BY_HOUR = 20
+"""Most nodes with which rules are played out where leases are billed by the hour: each hour of each is a decision."""
 
 
 class Portfolio:
@@ -47,10 +49,11 @@ class Portfolio:
         """Return the rule that decides now and its name; at a submission the cheapest is found first."""
         state, free = adapter.state, bool((instance.node_vm < 0).all())
         by_hour = state.bills_hours and free
+        few = not by_hour or instance.num_nodes <= MOST_NODES_BY_HOUR
         rules = _rules(self._params, change_s=state.change_s, by_hour=by_hour)
         leases = Leases.of(instance, adapter.held, paid_s) if by_hour else None
         if len(state.jobs) > self._submitted:
-            if free and 0 < np.isfinite(instance.fastest).sum() <= self._params.look_ahead:
+            if free and few and 0 < np.isfinite(instance.fastest).sum() <= self._params.look_ahead:
                 self._chosen = self._cheapest(instance, adapter, rules, leases)
             else:
                 self._chosen, self._shadows = MARKET, {}

@@ -13,7 +13,7 @@ from dlsched.policies.gpuaas.hours import Leases
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 from dlsched.policies.gpuaas.look_ahead import Known, Play, Rule
 from dlsched.policies.gpuaas.params import MarketParams
-from dlsched.policies.gpuaas.portfolio import TRIED, Portfolio, _known, _rules
+from dlsched.policies.gpuaas.portfolio import MOST_NODES_BY_HOUR, TRIED, Portfolio, _known, _rules
 from dlsched.studies.simulation import Run, simulate
 from tests.support.gpuaas_plain import instance
 
@@ -192,6 +192,15 @@ def test_restarts_of_ten_minutes_no_longer_cost_a_fifth_more():
     best = usd_of(simulate(given, "gpuaas-greedy"))
     assert plain > 1.15 * best
     assert ahead < 1.05 * best
+
+
+@pytest.mark.parametrize(("slots", "is_alike"), [(MOST_NODES_BY_HOUR, False), (MOST_NODES_BY_HOUR + 1, True)])
+def test_more_nodes_by_the_hour_leave_plain_market(slots: int, is_alike: bool):
+    cell = replace(CELLS["hourly short 0.9"], slots=slots)
+    given = scenario_of(cell, 0)
+    given = given.replace(workload=given.workload.head(20))
+    plain = simulate(given, "gpuaas-market", {"look_ahead": 0})
+    assert plain.segments.equals(simulate(given, "gpuaas-market").segments) == is_alike
 
 
 def test_more_jobs_than_it_may_look_at_leave_plain_market():
