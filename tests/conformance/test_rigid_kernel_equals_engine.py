@@ -66,7 +66,33 @@ def test_runs_that_are_joined_in_the_middle(key: str, params: dict[str, Any]):
 def test_conservative_backfill_of_long_queues_on_nodes(placement: str):
     """Most of a queue is passed over, and some are booked only when a later job may be placed beside them."""
     for number in range(2):
-        check_equal(long_queue(number, placement), "conservative", {})
+        for events in ("batch", "single"):
+            check_equal(long_queue(number, placement), "conservative", {"events": events})
+
+
+def test_a_job_that_started_from_behind_moves_the_bookings_before_it():
+    """c is booked at 100 on node 0, the first of two that are empty then. d starts on node 1, which is the fuller then.
+
+    So c goes there as soon as e comes, and e no longer fits beside it.
+    """
+    columns = {
+        "job_id": list("abcde"),
+        "submit_s": [0, 0, 1, 2, 3],
+        "work": [100, 100, 100, 200, 200],
+        "limit_s": [100, 100, 100, 200, 200],
+        "workers": [4, 2, 3, 1, 1],
+    }
+    cluster = Cluster(pools=(Pool(vm=VmType(name="node", gpus=4), count=2),))
+    prepared = prepare(Scenario(Workload.from_columns(columns), cluster, SimulationRules(placement="best-fit")))
+    check_equal(prepared, "conservative", {})
+    log = engine_log(find("conservative"), prepared)
+    assert dict(zip(log.piece_row.tolist(), log.piece_start_s.tolist(), strict=True)) == {
+        0: 0,
+        1: 0,
+        2: 100,
+        3: 2,
+        4: 100,
+    }
 
 
 def long_queue(number: int, placement: str) -> Prepared:

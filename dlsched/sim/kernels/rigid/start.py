@@ -13,6 +13,7 @@ from dlsched.domain.workload import GPU, Floats, Ints
 from dlsched.placement import Site
 from dlsched.placement.eligibility import in_partition
 from dlsched.placement.rules import ROOM_TOLERANCE
+from dlsched.policies.baselines.orders import in_ticks
 from dlsched.policies.baselines.state_adapter import NUM_TOLD
 from dlsched.policies.shared.queues import queue_of_jobs, queues
 from dlsched.sim.capacity import capacity_changes
@@ -24,6 +25,10 @@ from dlsched.sim.kernels.rigid.tables import MANY, MOST_TOLD, NUM_RESOURCES, WAI
 from dlsched.sim.kernels.tables import PLACEMENT, Table
 from dlsched.sim.log import JobStatus
 from dlsched.sim.prepare import Prepared, Underway
+
+NUM_QUANTILES = 16
+MOST_BOUNDS = 4_000_000
+"""Of conservative backfill on nodes: lengths x measures x nodes, 16 bytes each."""
 
 
 def eligible(prepared: Prepared, policy: Policy) -> bool:
@@ -92,10 +97,16 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
     lanes, lane_rows = _lanes(jobs, groups.kinds["queue"], num_queues, fair.line_of)
     of_queue = groups.kinds["queue"][jobs["kind"]]
     groups.queues["end_first"] = np.cumsum([0, *(np.bincount(of_queue, minlength=num_queues) + 1)])[:-1]
-    shares = int(np.minimum(scenario.workload.workers, scenario.cluster.num_nodes).sum())
+    most_shares = np.minimum(scenario.workload.workers, scenario.cluster.num_nodes)
+    shares, num_measures = int(most_shares.sum()), len(groups.measures)
     in_a_pool = rule.backfill == "conservative" and scenario.options.placement == "pool"
     on_nodes = rule.backfill == "conservative" and not in_a_pool
     jobs["start_number"] = -1
+    slots = 2 * np.bincount(of_queue, most_shares, num_queues).astype(np.int64)
+    groups.queues["first_slot"] = len(groups.nodes) + np.cumsum(slots) - slots
+    groups.queues["booked_after"] = groups.queues["last_place"] = -1
+    rule_table = _rule_table(prepared, rule, groups)
+    lengths = _lengths(jobs, rule_table, groups.on_node.size) if on_nodes else np.zeros(1)
     changes = changes_table(scenario.cluster)
     cancels = np.argsort(truth.cancel_s, kind="stable")[: int(np.isfinite(truth.cancel_s).sum())]
     run = Run(
@@ -112,10 +123,13 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         members=groups.members,
         by_end=np.zeros(num_jobs + num_queues, dtype=np.int64),
         profile=np.zeros(2 + num_jobs if in_a_pool else 1, dtype=tables.MOMENT),
-        slots=np.zeros(2 * (len(groups.nodes) + shares) if on_nodes else 1, dtype=tables.SLOT),
-        room_until=np.zeros(groups.on_node.shape if on_nodes else (1, 1)),
-        longest_room=np.zeros(groups.on_node.shape if on_nodes else (1, 1)),
-        first_room=np.full(groups.on_node.shape if on_nodes else (1, 1), np.inf),
+        slots=np.zeros(len(groups.nodes) + 2 * shares if on_nodes else 1, dtype=tables.SLOT),
+        room_until=np.full(groups.on_node.shape if on_nodes else (1, 1), -np.inf),
+        longest_room=np.full(groups.on_node.shape if on_nodes else (1, 1), -np.inf),
+        lengths=lengths,
+        bounds=np.zeros((num_measures, len(lengths), len(groups.nodes)) if on_nodes else (1, 1, 1), dtype=tables.BOUND),
+        bounded=np.zeros((num_measures, len(lengths)), dtype=tables.BOUNDED),
+        first_start=np.zeros((len(groups.kinds), len(lengths)), dtype=tables.FIRST_START),
         windows=np.zeros(len(groups.nodes) if on_nodes else 1, dtype=tables.WINDOW),
         running=np.zeros(num_jobs + 1, dtype=np.int64),
         due=np.zeros(num_jobs + 1, dtype=np.int64),
@@ -126,7 +140,7 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         decisions=np.zeros(2 * num_jobs + len(changes) + len(cancels) + 1, dtype=codes.DECISION),
         waits=np.zeros(2 * num_jobs, dtype=WAIT),
         counts=np.zeros(len(Count), dtype=np.int64),
-        rule=_rule_table(prepared, rule, groups),
+        rule=rule_table,
         fair=fair,
     )
     if prepared.underway is not None:
@@ -184,6 +198,13 @@ def _rule_table(prepared: Prepared, rule: ListRule, groups: Groups) -> Table:
     table["restart_s"], table["checkpoint_s"], table["joined_s"] = options.restart_s, options.checkpoint_s, np.nan
     table["horizon_s"] = options.horizon_s or np.inf
     return table
+
+
+def _lengths(jobs: Table, rule: Table, num_bounds: int) -> Floats:
+    """Return 0 and quantiles of how long jobs are believed to run, in ticks, ascending; few where bounds take space."""
+    ticks = in_ticks(rule["restart_s"] + jobs["believed"] / rule["speed"])
+    parts = max(1, min(NUM_QUANTILES, MOST_BOUNDS // num_bounds))
+    return np.unique([0.0, *np.quantile(ticks, np.arange(parts) / parts, method="lower")])
 
 
 def _lanes(jobs: Table, queue_of_kind: Ints, num_queues: int, line_of: Ints) -> tuple[Table, Ints]:

@@ -39,7 +39,7 @@ JOB = np.dtype(
         ("first_share", "i8"),
         ("num_shares", "i8"),
         ("told", "i8"),  # the last decision in which it was among the first of its queue
-        ("booked", "i8"),  # the last decision in which it was booked on nodes
+        ("booked", "i8"),  # the last pass in which it was booked on nodes
         ("status", "u1"),
         ("reason", "u1"),
         ("waits", "u1"),
@@ -81,6 +81,7 @@ MEASURE = np.dtype(
         ("since_ticks", "f8"),
         ("longest_room", "f8"),  # the largest entries of ``Run.longest_room`` and ``Run.room_until``
         ("room_until", "f8"),
+        ("is_told", "i8"),  # these two are up to date
     ]
 )
 NODE = np.dtype(
@@ -101,6 +102,7 @@ NODE = np.dtype(
         ("pick_workers", "i8"),
         ("size", "i8"),
         ("last_slot", "i8"),  # notes of conservative backfill
+        ("with_room", "i8"),  # the latest look lists at most one entry a node: nodes with room when a job fits
         ("closes_ticks", "f8"),  # open from now until then, see ``conserve_on_nodes``
         ("exact_until", "f8"),  # what is known to be free while it is open, in ticks
     ]
@@ -118,13 +120,28 @@ QUEUE = np.dtype(
         ("counts_only", "i8"),  # a job takes as many units as it has workers, and only their total counts
         ("window", "i8", (2 * MOST_TOLD,)),  # rows that are told why they wait, and those of the decision before
         ("num_window", "i8"),
+        ("first_slot", "i8"),  # notes of conservative backfill: its slots behind the first of each node
+        ("num_slots", "i8"),
+        ("pass_stamp", "i8"),  # the decision in which bookings were last made anew
+        ("booked_after", "i8"),  # ends and changes of nodes so far when all was booked; -1 = it is not
+        ("booked", "i8"),  # the first place of a waiting row that is not booked may be this one
+        ("num_seen", "i8"),  # rows, submitted by then
+        ("last_place", "i8"),  # of these
     ]
 )
 MOMENT = np.dtype([("ticks", "f8"), ("free", "i8")])
 SLOT = np.dtype([("ticks", "f8"), ("free", "f8", _BY_RESOURCE), ("next", "i8")])
 """What is free on a node from a time on, until the next slot of that node."""
-WINDOW = np.dtype([("since_ticks", "f8"), ("latest_ticks", "f8"), ("since_slot", "i8"), ("past_slot", "i8")])
+WINDOW = np.dtype(
+    [("since_ticks", "f8"), ("latest_ticks", "f8"), ("since_slot", "i8"), ("past_slot", "i8"), ("look", "i8")]
+)
 """The next time at which a job has room on a node for as long as it takes, the latest, and the slots around it."""
+BOUND = np.dtype([("ticks", "f8"), ("slot", "i8")])
+"""No room for so long begins on a node before this slot; infinity = never."""
+BOUNDED = np.dtype([("stamp", "i8"), ("tried", "i8")])
+"""The pass that bounds are of, and the node that was the first to fit."""
+FIRST_START = np.dtype([("stamp", "i8"), ("ticks", "f8")])
+"""The time before which no job of a kind fits for so long, and the pass that this is of."""
 PIECE = np.dtype(
     [
         ("row", "i8"),
@@ -199,6 +216,7 @@ class Count(IntEnum):
     STOPPED = 9  # rows that were stopped since the last decision
     CHANGES = 10  # of nodes, so far
     CANCELS = 11  # so far
+    LOOKS = 12  # of conservative backfill, at jobs that may need several nodes
 
 
 class Places(Protocol):
@@ -230,8 +248,9 @@ class Run(NamedTuple):
     lane; ``tree[base:]`` is a tree of ``size`` leaves over them with the shortest believed work of those that wait.
     ``profile`` = what is free from each time on, as conservative backfill books it; ``slots`` the same on each node,
     whose number is that of its first slot; ``room_until`` and ``longest_room`` (measures, nodes) say, in ticks, until
-    when a measure has room there from now on, and for how long at most while the node is open. ``first_room`` (the
-    same) is the first time of any room when it was last looked for: never too late, as bookings only take room.
+    when a measure has room there from now on, and for how long at most while the node is open. ``lengths``, in ticks
+    and ascending, are those for which ``bounds`` (measures, lengths, nodes) and ``first_start`` (kinds, lengths) say
+    where to begin to look; ``bounded`` (measures, lengths) tells which of these are of the present pass.
     ``running`` is a heap of rows by finish. ``due``: rows that end at one instant, then those that are stopped at it.
     ``changes`` of nodes by time; ``cancels``: rows by that time.
     """
@@ -252,7 +271,10 @@ class Run(NamedTuple):
     slots: Table
     room_until: Floats
     longest_room: Floats
-    first_room: Floats
+    lengths: Floats
+    bounds: Table
+    bounded: Table
+    first_start: Table
     windows: Table
     running: Ints
     due: Ints
