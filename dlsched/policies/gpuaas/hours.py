@@ -23,6 +23,8 @@ LEAST_PAID_S = 3.6
 """Seconds left of its hour, for each open node, below which a machine is free to be given up: of 100 nodes those that
 end within 6 minutes, so that a large cluster is looked at ten times an hour and not as each node's hour ends.
 """
+MOST_LOOKS = 1000
+"""Ends of hours that are looked at until the next job is done: while all jobs go on for years, hardly any matters."""
 MOST_AT_ONCE = 0.1
 """Part of the nodes given up for larger ones before prices are looked at again."""
 
@@ -96,5 +98,11 @@ def market_by_the_hour(instance: Instance, held: Schedule, paid_s: Floats, setti
             break
         worth = worth[np.lexsort((paid_s[worth], -gain[worth]))]
         kept[worth[: max(1, int(MOST_AT_ONCE * len(kept)))]] = False
-    ends_s = np.where(kept, paid_s, HOUR_S)[plan.schedule.vm >= 0].tolist()
-    return replace(plan, wake_in=min([*ends_s, plan.wake_in or HOUR_S])) if ends_s else plan
+    ends_s = np.where(kept, paid_s, HOUR_S)[plan.schedule.vm >= 0]
+    if not len(ends_s):
+        return plan
+    runs = plan.schedule.runs
+    vm, gpus = plan.schedule.vm[plan.schedule.node[runs]], plan.schedule.gpus[runs]
+    next_done_s = instance.times[runs, instance.vm_family[vm], gpus - 1].min() if len(runs) else 0.0
+    wake_in = max(float(ends_s.min()), next_done_s / MOST_LOOKS)
+    return replace(plan, wake_in=wake_in if plan.wake_in is None else min(wake_in, plan.wake_in))

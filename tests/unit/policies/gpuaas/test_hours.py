@@ -72,6 +72,13 @@ def test_a_paid_machine_is_given_up_only_where_the_slot_is_worth_more(paid_s: fl
     assert plan.wake_in == (HOUR_S if machine else paid_s)
 
 
+def test_while_all_jobs_go_on_for_years_not_every_hour_is_looked_at():
+    point = instance([[[1e9]], [[2e9]]], np.inf, [(0, 1, 1.0)], nodes=2)
+    plan = market_by_the_hour(point, empty(-1, -1), np.zeros(2), PURE)
+    assert len(plan.schedule.runs) == 2
+    assert plan.wake_in == 1e6
+
+
 def test_a_machine_without_a_job_stays_until_its_hour_ends():
     point = instance([[[1000.0], [1000.0]]], 1e6, [(0, 1, 1.0), (1, 1, 2.0)], nodes=2)
     held = Schedule(vms(-1), vms(0), vms(0, 0))
