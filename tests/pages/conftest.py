@@ -25,6 +25,12 @@ BY_FILE = {script for title, script in SCRIPTS.items() if ADDRESSES[title] == Pa
 """Pages whose address is the name of their file."""
 
 
+@pytest.fixture(autouse=True)
+def _main_module_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a page's script out of `__main__` again: worker processes of later tests would import it as theirs."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """The store of the app under test, which one browser looks at: that of the test itself."""
