@@ -49,8 +49,10 @@ class Visitor:
             message = ForwardMsg()
             message.ParseFromString(content)
             sent += content
-            if message.WhichOneof("type") == "delta" and message.delta.new_element.WhichOneof("type") == "button":
+            kind = message.WhichOneof("type")
+            if kind == "delta" and message.delta.new_element.WhichOneof("type") == "button":
                 self.buttons.append(message.delta.new_element.button.id)
-            if message.WhichOneof("type") == "script_finished":
+            # A run that is ended early is followed by the one that took its place (`st.rerun`, a request meanwhile).
+            if kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                 self.text = sent.decode(errors="replace")
                 return self
