@@ -12,6 +12,7 @@ from dlsched.sim.kernels.rigid.tables import NUM_RESOURCES, Places, Run
 def change_capacity(run: Run, number: int) -> None:
     """Carry out a change: jobs on a node that goes away are stopped, also where they hold others."""
     nodes, node = run.nodes, run.changes[number].node
+    nodes[node].is_stale = 1
     if run.changes[number].comes_back:
         nodes[node].num_absences -= 1
         if nodes[node].num_absences == 0:

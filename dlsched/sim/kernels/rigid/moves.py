@@ -84,6 +84,7 @@ def run_since(run: Run, row: int, now: float) -> None:
         node = run.shares[share].node
         speed = min(speed, run.nodes[node].speed)
         change(run, kind, node, run.shares[share].workers)
+        run.nodes[node].is_stale = 1
     if run.rule[0].which == _FAIR:
         hold(run, row, 1)
     jobs[row].start_s, jobs[row].speed = now, speed
@@ -149,6 +150,7 @@ def _end_piece(run: Run, row: int, at_s: float, end: int, lost_work: float) -> N
     kind = jobs[row].kind
     for share in range(jobs[row].first_share, jobs[row].first_share + jobs[row].num_shares):
         change(run, kind, run.shares[share].node, -run.shares[share].workers)
+        run.nodes[run.shares[share].node].is_stale = 1
     if run.rule[0].which == _FAIR:
         hold(run, row, -1)
     if at_s > jobs[row].start_s:

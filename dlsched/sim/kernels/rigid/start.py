@@ -29,6 +29,7 @@ from dlsched.sim.prepare import Prepared, Underway
 NUM_QUANTILES = 16
 MOST_BOUNDS = 4_000_000
 """Of conservative backfill on nodes: lengths x measures x nodes, 16 bytes each."""
+MOST_SOONEST = 8
 
 
 def eligible(prepared: Prepared, policy: Policy) -> bool:
@@ -131,6 +132,9 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         bounded=np.zeros((num_measures, len(lengths)), dtype=tables.BOUNDED),
         first_start=np.zeros((len(groups.kinds), len(lengths)), dtype=tables.FIRST_START),
         windows=np.zeros(len(groups.nodes) if on_nodes else 1, dtype=tables.WINDOW),
+        ready=np.full(groups.on_node.shape if on_nodes else (1, 1), np.array((np.inf, -1), dtype=tables.BOUND)),
+        order=np.tile(np.arange(len(groups.nodes)), (num_measures if on_nodes else 1, 1)),
+        soonest=np.zeros(MOST_SOONEST),
         running=np.zeros(num_jobs + 1, dtype=np.int64),
         due=np.zeros(num_jobs + 1, dtype=np.int64),
         changes=changes,
@@ -145,6 +149,7 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
     )
     if prepared.underway is not None:
         _hold(run, prepared.underway)
+    run.slots["next"] = -1
     if len(changes):
         run.rule["most_shares"] = 2 * shares  # after a single event, and again when a node has gone at that instant
         run = grown(run)
@@ -192,6 +197,8 @@ def _rule_table(prepared: Prepared, rule: ListRule, groups: Groups) -> Table:
     table["num_told"] = 1 if which == Rule.HEAD_OF_LINE else NUM_TOLD
     table["placement"], table["whole_amounts"] = int(PLACEMENT[scenario.options.placement]), groups.whole_amounts
     table["limited"] = groups.limited
+    counts = groups.kinds["binding"].any(axis=0) | np.array(groups.limited)
+    table["num_limited"] = 1 + np.flatnonzero(counts).max()
     speeds, options = scenario.cluster.nodes.speed, scenario.options
     table["speed"] = speeds.min() if which == Rule.CONSERVATIVE else speeds.max()
     table["by_work_left"] = rule.order in ("work", "remaining")
@@ -257,6 +264,7 @@ def grouped(prepared: Prepared) -> Groups:
     asks = [site.ask(int(row), int(workload.workers[row])) for row in first]
     nodes = np.zeros(len(site.capacity), dtype=tables.NODE)
     nodes["free"] = nodes["capacity"] = site.capacity
+    nodes["is_stale"] = 1
     nodes["speed"] = scenario.cluster.nodes.speed
     everywhere = np.ones(len(nodes), dtype=bool)
     allowed = np.array([everywhere if ask.allowed is None else ask.allowed for ask in asks], dtype=np.uint8)
@@ -275,6 +283,7 @@ def grouped(prepared: Prepared) -> Groups:
     measures, on_node = _measures(kinds, allowed, nodes["capacity"], rule)
     queues = np.zeros(num_queues, dtype=tables.QUEUE)
     queues["free"] = [site.capacity[of_queue].sum(axis=0) for of_queue in here]
+    queues["first_node"], queues["spare_slot"] = np.cumsum(here.sum(axis=1)) - here.sum(axis=1), -1
     members = _members(queues, kinds["queue"], kinds["queue"][measures["kind"]])
     for queue in range(num_queues):
         mine = kinds[kinds["queue"] == queue]
@@ -323,7 +332,7 @@ def _measures(kinds: Table, allowed: NDArray[np.uint8], capacity: Floats, rule: 
         parts = ((capacity[:, binds] + ROOM_TOLERANCE) / measure["asked"][binds]).min(axis=1)
         row[:] = np.minimum(parts, 1 if measure["fit"] == Fit.WHOLE else MANY).astype(np.int64)
         row *= allowed[measure["kind"]]
-    measures["tally"] = on_node.sum(axis=1)
+    measures["tally"], measures["most_on_node"] = on_node.sum(axis=1), np.maximum(1, on_node.max(axis=1))
     return measures, on_node
 
 

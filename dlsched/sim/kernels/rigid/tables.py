@@ -63,6 +63,8 @@ KIND = np.dtype(
         ("num_up", "i8"),  # nodes that it may use and that are up
         ("cur", "i8"),  # notes of one decision
         ("is_open", "i8"),
+        ("kept_cur", "i8"),  # and what they are while conservative backfill looks at jobs again
+        ("was_open", "i8"),
         ("in_the_way", "i8"),
         ("most", "f8"),  # believed work
         ("reason", "i8"),
@@ -77,7 +79,10 @@ MEASURE = np.dtype(
         ("fit", "i8"),
         ("kind", "i8"),  # one that has this measure
         ("tally", "i8"),
+        ("most_on_node", "i8"),  # the most that is counted on any node
         ("waits", "i8"),  # notes of conservative backfill: whether jobs with this measure wait
+        ("order_stamp", "i8"),  # the pass that ``Run.order`` is of
+        ("first_not_booked", "i8"),  # its first place with a node without bookings may be this one
         ("since_ticks", "f8"),
         ("longest_room", "f8"),  # the largest entries of ``Run.longest_room`` and ``Run.room_until``
         ("room_until", "f8"),
@@ -101,7 +106,12 @@ NODE = np.dtype(
         ("pick", "i8"),  # the latest placement lists at most one entry a node: nodes and workers
         ("pick_workers", "i8"),
         ("size", "i8"),
-        ("last_slot", "i8"),  # notes of conservative backfill
+        ("is_stale", "i8"),  # notes of conservative backfill: its slots are not those of the jobs that run on it
+        ("has_room", "i8"),  # for some measure, now, without bookings
+        ("is_booked", "i8"),  # in the latest pass
+        ("booked", "i8"),  # nodes with bookings, and nodes that were open: lists of a queue from ``first_node`` on
+        ("open", "i8"),
+        ("last_slot", "i8"),
         ("with_room", "i8"),  # the latest look lists at most one entry a node: nodes with room when a job fits
         ("closes_ticks", "f8"),  # open from now until then, see ``conserve_on_nodes``
         ("exact_until", "f8"),  # what is known to be free while it is open, in ticks
@@ -120,8 +130,12 @@ QUEUE = np.dtype(
         ("counts_only", "i8"),  # a job takes as many units as it has workers, and only their total counts
         ("window", "i8", (2 * MOST_TOLD,)),  # rows that are told why they wait, and those of the decision before
         ("num_window", "i8"),
-        ("first_slot", "i8"),  # notes of conservative backfill: its slots behind the first of each node
+        ("first_node", "i8"),  # notes of conservative backfill: as many nodes as the queues before it have
+        ("num_booked", "i8"),
+        ("num_open", "i8"),
+        ("first_slot", "i8"),  # its slots behind the first of each node
         ("num_slots", "i8"),
+        ("spare_slot", "i8"),  # the first of those that are not used any more; -1 = none
         ("pass_stamp", "i8"),  # the decision in which bookings were last made anew
         ("booked_after", "i8"),  # ends and changes of nodes so far when all was booked; -1 = it is not
         ("booked", "i8"),  # the first place of a waiting row that is not booked may be this one
@@ -159,6 +173,7 @@ WAIT = np.dtype([("row", "i8"), ("decision", "i8"), ("reason", "i8")])
 RULE = np.dtype(
     [
         ("limited", "i8", _BY_RESOURCE),
+        ("num_limited", "i8"),  # no resource from this one on keeps any job from a node
         ("which", "i8"),
         ("placement", "i8"),
         ("one_by_one", "i8"),
@@ -250,7 +265,9 @@ class Run(NamedTuple):
     whose number is that of its first slot; ``room_until`` and ``longest_room`` (measures, nodes) say, in ticks, until
     when a measure has room there from now on, and for how long at most while the node is open. ``lengths``, in ticks
     and ascending, are those for which ``bounds`` (measures, lengths, nodes) and ``first_start`` (kinds, lengths) say
-    where to begin to look; ``bounded`` (measures, lengths) tells which of these are of the present pass.
+    where to begin to look; ``bounded`` (measures, lengths) tells which of these are of the present pass. ``ready``
+    (measures, nodes) is the slot from which on a measure has room beside the jobs that run, ``order`` the nodes by
+    that; ``soonest`` is space for a few times.
     ``running`` is a heap of rows by finish. ``due``: rows that end at one instant, then those that are stopped at it.
     ``changes`` of nodes by time; ``cancels``: rows by that time.
     """
@@ -276,6 +293,9 @@ class Run(NamedTuple):
     bounded: Table
     first_start: Table
     windows: Table
+    ready: Table
+    order: Ints
+    soonest: Floats
     running: Ints
     due: Ints
     changes: Table
