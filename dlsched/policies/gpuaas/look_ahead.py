@@ -1,7 +1,7 @@
 """Playing rules out: what a rule costs on given jobs, with true bills, restarts and lateness.
 
-A rule of a moment cannot know what its habits cost later: restarts, hours paid and not used, changes that the next
-arrival undoes. A :class:`Play` carries a rule on from decision to decision, up to a time or to the end of the jobs.
+A rule of a moment cannot know what its habits cost later: restarts, hours paid and not used, slack used up. A
+:class:`Play` carries a rule on from decision to decision, to the end of the jobs.
 """
 
 from __future__ import annotations
@@ -71,37 +71,19 @@ class Play:
             leases=None if self.leases is None else self.leases.copy(),
         )
 
-    def of_jobs(self, places: Ints) -> None:
-        """Keep the jobs at these places, in this order; -1 = a new job, of which nothing is done."""
-        new = places < 0
-        self.left, self.restart_s = np.where(new, 1.0, self.left[places]), np.where(new, 0.0, self.restart_s[places])
-        self.node, self.gpus = np.where(new, -1, self.node[places]), np.where(new, 0, self.gpus[places])
-
     def usd_at_end(self, known: Known, rule: Rule, limit_usd: float = np.inf) -> float:
         """Return what it will have cost when all jobs are done; infinity if that is never, or not below the limit."""
         ahead = self.copy()
-        return ahead.usd if ahead.go_on(known, rule, np.inf, limit_usd) else np.inf
-
-    def go_on(self, known: Known, rule: Rule, until_s: float, limit_usd: float = np.inf) -> bool:
-        """Let the rule decide until then; return whether it got there for less than the limit."""
         hours = np.where(np.isfinite(known.times), known.times, 0.0).max(axis=(1, 2), initial=0.0).sum() / HOUR_S
         for _ in range(MOST_STEPS_A_JOB * max(1, len(self.left)) + int(hours)):
-            rows = np.flatnonzero(self.left > DONE)
-            if self.usd >= limit_usd:
-                return False
-            if not len(rows) and self.leases is None:
-                self.vm = np.full_like(self.vm, -1)
-            if self.now_s >= until_s or (not len(rows) and (self.leases is None or until_s == np.inf)):
+            rows = np.flatnonzero(ahead.left > DONE)
+            if not len(rows):
+                return ahead.usd if ahead.usd < limit_usd else np.inf
+            if ahead.usd >= limit_usd or not ahead._step(known, rule, rows):
                 break
-            if not self._step(known, rule, rows, until_s):
-                return False
-        else:
-            return False
-        if until_s < np.inf:
-            self.now_s = until_s
-        return True
+        return np.inf
 
-    def _step(self, known: Known, rule: Rule, rows: Ints, until_s: float) -> bool:
+    def _step(self, known: Known, rule: Rule, rows: Ints) -> bool:
         """Carry the rule's schedule out until it ends or a job does; False if it never would."""
         point, held = known.point, Schedule(self.node[rows], self.gpus[rows], self.vm)
         has_restarts = known.start_s > 0 or known.change_s > 0
@@ -111,7 +93,7 @@ class Play:
         paid_s = np.zeros(len(self.vm)) if self.leases is None else self.leases.paid_s
         schedule, lasts_s = rule(point.of_jobs(times, slack, known.weight[rows], held.node >= 0), held, paid_s)
         runs = schedule.runs
-        if not len(runs) and until_s == np.inf and lasts_s is None:
+        if not len(runs) and lasts_s is None:
             return False
         needs_s, lost_s = np.full(len(rows), np.inf), np.zeros(len(rows))
         at = (runs, point.vm_family[schedule.vm[schedule.node[runs]]], schedule.gpus[runs] - 1)
@@ -122,7 +104,7 @@ class Play:
             schedule, moved = _in_place(schedule, held)
             lost_s[moved] = known.change_s
         ends_s = needs_s + lost_s
-        step_s = min(until_s - self.now_s, ends_s.min(initial=np.inf), np.inf if lasts_s is None else lasts_s)
+        step_s = min(ends_s.min(initial=np.inf), np.inf if lasts_s is None else lasts_s)
         vms = schedule.vm[schedule.vm >= 0]
         if self.leases is not None:
             self.usd += self.leases.bill(schedule.vm, step_s)

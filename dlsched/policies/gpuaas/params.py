@@ -93,8 +93,8 @@ class MarketParams(PeriodParams):
         40,
         ge=0,
         le=100,
-        description="At submissions, while at most so many jobs are known, play all rules out, on the past and on "
-        "the jobs that are here, and let the cheapest decide until the next one; 0 = always Market's own rule. "
+        description="When a job comes or ends, while at most so many jobs are known, play all rules out to the end "
+        "of these jobs and change to the cheapest if it saves 2% of what is left to pay; 0 = always Market's own rule. "
         "On machines billed by the hour only with at most 20 nodes.",
         json_schema_extra={"unit": "jobs"},
     )

@@ -1,8 +1,7 @@
-"""Market that looks ahead: at submissions it plays all rules out and lets the cheapest decide until the next one.
+"""Market that looks ahead: when a job comes or ends it plays all rules out, and may leave the one that decides.
 
-Every rule has a shadow, a play of it on the jobs submitted so far. What the jobs have cost there to their end says how
-it does in the long run, also with jobs to come; the same rule played out from where the run really is says what it is
-worth now. The rule decides with the least sum of the two, the first at the scale of as many jobs as are here.
+A rule is played out from where the run is to the end of the jobs that are here. As the rule that decides is among them,
+what these jobs cost never rises by a change of rule; it falls by a rule that does better from here on.
 """
 
 from __future__ import annotations
@@ -24,96 +23,47 @@ from dlsched.policies.gpuaas.state_adapter import LEAST_S, StateAdapter, or_none
 MARKET = "Market"
 ITERATIONS = 100
 """Constructions of the searches in a play and where they decide."""
-TRIED = 30
-"""Jobs after which a rule's past says enough to leave it out."""
-MOST_DEARER = 1.1
-"""A rule is left out whose shadow has cost this many times the least."""
-SETTLED = 300
-"""Jobs after which only Market and the rule with the cheapest past besides go on, so that long runs take no longer."""
+LEAST_GAIN = 0.02
+"""Part of what is still to be paid that another rule must save: jobs that come upset what saves less."""
 MOST_NODES_BY_HOUR = 20
 """Most nodes with which rules are played out where leases are billed by the hour: each hour of each is a decision."""
 
 
 class Portfolio:
-    """The rule that decides now, and the shadows."""
+    """The rule that decides now."""
 
     def __init__(self, params: MarketParams) -> None:
         self._params = params
         self._chosen = MARKET
-        self._submitted = 0
-        self._shadows: dict[str, Play] = {}
         self._rows = np.zeros(0, dtype=np.int64)
-        self._counted = 0
 
     def decides(self, instance: Instance, adapter: StateAdapter, paid_s: Floats) -> tuple[str, Rule]:
-        """Return the rule that decides now and its name; at a submission the cheapest is found first."""
+        """Return the rule that decides now and its name; where other jobs are here than before it is found anew."""
         state, free = adapter.state, bool((instance.node_vm < 0).all())
         by_hour = state.bills_hours and free
-        few = not by_hour or instance.num_nodes <= MOST_NODES_BY_HOUR
         rules = _rules(self._params, change_s=state.change_s, by_hour=by_hour)
-        leases = Leases.of(instance, adapter.held, paid_s) if by_hour else None
-        if len(state.jobs) > self._submitted:
-            if free and few and 0 < np.isfinite(instance.fastest).sum() <= self._params.look_ahead:
-                self._chosen = self._cheapest(instance, adapter, rules, leases)
+        rows = adapter.rows[np.isfinite(instance.fastest)]
+        if not np.array_equal(rows, self._rows):
+            self._rows = rows
+            few = 0 < len(rows) <= self._params.look_ahead
+            if free and few and (not by_hour or instance.num_nodes <= MOST_NODES_BY_HOUR):
+                leases = Leases.of(instance, adapter.held, paid_s) if by_hour else None
+                self._chosen = _cheapest(
+                    _present(instance, adapter, leases), _known(instance, adapter, rows), rules, self._chosen
+                )
             else:
-                self._chosen, self._shadows = MARKET, {}
-            self._submitted = len(state.jobs)
+                self._chosen = MARKET
         return self._chosen, rules[self._chosen]
 
-    def _cheapest(
-        self, instance: Instance, adapter: StateAdapter, rules: dict[str, Rule], leases: Leases | None
-    ) -> str:
-        """Return the name of the cheapest rule, on ties the first; shadows are brought up to now."""
-        present = self._up_to_now(instance, adapter, rules, leases)
-        known = _known(instance, adapter, self._rows)
-        more = instance.num_jobs / self._counted
-        tried = self._counted >= TRIED
-        best, least_usd = MARKET, np.inf
-        past_usd: dict[str, float] = {}
-        for name, shadow in self._shadows.items():
-            limit_usd = MOST_DEARER * min(past_usd.values(), default=np.inf) if tried else np.inf
-            past = shadow.usd_at_end(known, rules[name], limit_usd)
-            if past == np.inf:
-                continue
-            past_usd[name] = past
-            usd = past * more
-            usd += present.usd_at_end(known, rules[name], least_usd - usd)
-            if usd < least_usd:
-                best, least_usd = name, usd
-        goes_on = sorted(past_usd, key=lambda name: (name != MARKET, past_usd[name]))
-        goes_on = goes_on[:2] if self._counted >= SETTLED else goes_on
-        self._shadows = {name: shadow for name, shadow in self._shadows.items() if name in goes_on}
-        return best
 
-    def _up_to_now(
-        self, instance: Instance, adapter: StateAdapter, rules: dict[str, Rule], leases: Leases | None
-    ) -> Play:
-        """Carry the shadows on to now, give them the new jobs, and return a play of the same jobs from what is so.
-
-        Without shadows, or where nodes came or went, they start from what is so. Jobs that are done everywhere are
-        dropped.
-        """
-        now_s, active = adapter.state.now_s, adapter.rows[np.isfinite(instance.fastest)]
-        if any(len(shadow.vm) != instance.num_nodes for shadow in self._shadows.values()):
-            self._shadows = {}
-        rows, known = active, _known(instance, adapter, self._rows)
-        for name, shadow in list(self._shadows.items()):
-            if shadow.go_on(known, rules[name], now_s):
-                rows = np.union1d(rows, self._rows[shadow.left > 0])
-            else:
-                del self._shadows[name]
-        present = _present(instance, adapter, rows, leases)
-        if self._shadows:
-            places = np.searchsorted(self._rows, rows)
-            there = np.append(self._rows, -1)[places] == rows
-            for shadow in self._shadows.values():
-                shadow.of_jobs(np.where(there, places, -1))
-            self._counted += int((active >= self._submitted).sum())
-        else:
-            self._shadows = {name: present.copy() for name in rules}
-            self._counted = len(active)
-        self._rows = rows
-        return present
+def _cheapest(present: Play, known: Known, rules: dict[str, Rule], chosen: str) -> str:
+    """Return the name of the rule that costs least from here, or the one chosen before if no other saves enough."""
+    least_usd = (1.0 - LEAST_GAIN) * present.usd_at_end(known, rules[chosen])
+    for name, rule in rules.items():
+        usd = present.usd_at_end(known, rule, least_usd) if name != chosen else np.inf
+        if usd < least_usd:
+            chosen, least_usd = name, usd
+    return chosen
 
 
 def _rules(params: MarketParams, *, change_s: float = 0.0, by_hour: bool = False) -> dict[str, Rule]:
@@ -183,14 +133,10 @@ def _known(instance: Instance, adapter: StateAdapter, rows: Ints) -> Known:
     )
 
 
-def _present(instance: Instance, adapter: StateAdapter, rows: Ints, leases: Leases | None) -> Play:
-    """Return the state of the run as a play of these jobs; of those that have left nothing is left."""
+def _present(instance: Instance, adapter: StateAdapter, leases: Leases | None) -> Play:
+    """Return the state of the run as a play of the jobs that can run."""
     state, can_run = adapter.state, np.isfinite(instance.fastest)
-    active = adapter.rows[can_run]
-    at = np.searchsorted(rows, active)
-    left, restart_s = np.zeros(len(rows)), np.zeros(len(rows))
-    node, gpus = np.full(len(rows), -1, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
-    left[at] = state.remaining(active) / state.jobs.work[active]
-    restart_s[at] = np.where(instance.running[can_run], state.restart_ahead_s(active), 0.0)
-    node[at], gpus[at] = adapter.held.node[can_run], adapter.held.gpus[can_run]
-    return Play(state.now_s, left, node, gpus, adapter.held.vm.copy(), restart_s, leases)
+    rows, held = adapter.rows[can_run], adapter.held
+    left = state.remaining(rows) / state.jobs.work[rows]
+    restart_s = np.where(instance.running[can_run], state.restart_ahead_s(rows), 0.0)
+    return Play(state.now_s, left, held.node[can_run], held.gpus[can_run], held.vm, restart_s, leases)

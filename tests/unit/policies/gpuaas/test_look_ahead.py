@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from benchmarks.renting_grid import CELLS, scenario_of
+from dlsched.policies.gpuaas import portfolio
 from dlsched.policies.gpuaas.hours import Leases
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 from dlsched.policies.gpuaas.look_ahead import Known, Play, Rule
 from dlsched.policies.gpuaas.params import MarketParams
-from dlsched.policies.gpuaas.portfolio import MOST_NODES_BY_HOUR, TRIED, Portfolio, _known, _rules
+from dlsched.policies.gpuaas.portfolio import MOST_NODES_BY_HOUR, _rules
 from dlsched.studies.simulation import Run, simulate
 from tests.support.gpuaas_plain import instance
 
@@ -49,17 +50,13 @@ def test_machines_and_lateness_by_hand():
     assert start_of(point).usd_at_end(known_of(point), RULES["FIFO renting"]) == pytest.approx(100 + 120 + 0.01 * 60)
 
 
-def test_a_play_goes_on_from_where_it_was_and_takes_in_new_jobs():
+def test_a_play_goes_on_from_where_the_run_is_and_stops_at_a_limit():
     point = instance([[[100.0, 60.0]]] * 2, 1000.0, ONE_TO_TWO, nodes=1)
-    play = start_of(point)
-    assert play.go_on(known_of(point), RULES["EDF renting"], 150.0)
-    assert [play.now_s, play.usd, *play.left.tolist()] == [150.0, 150.0, 0.0, 0.5]
-    play.of_jobs(np.array([1, -1]))
-    assert play.usd_at_end(known_of(point), RULES["EDF renting"]) == pytest.approx(300)
-    assert [play.now_s, play.usd] == [150.0, 150.0]  # to look at its end changes nothing
-    assert play.usd_at_end(known_of(point), RULES["EDF renting"], 200.0) == np.inf
-    assert play.go_on(known_of(point), RULES["EDF renting"], 1000.0)
-    assert [play.now_s, play.usd] == pytest.approx([1000.0, 300.0])  # nobody is there from 350 s on
+    play = start_of(point, now_s=150.0, left=np.array([0.0, 0.5]))
+    assert play.usd_at_end(known_of(point), RULES["EDF renting"]) == pytest.approx(50)
+    assert play.usd_at_end(known_of(point), RULES["EDF renting"], 50.1) == pytest.approx(50)
+    assert play.usd_at_end(known_of(point), RULES["EDF renting"], 49.9) == np.inf
+    assert [play.now_s, play.usd, *play.left.tolist()] == [150.0, 0.0, 0.0, 0.5]  # to look ahead changes nothing
 
 
 def test_restarts_at_a_start_and_at_a_change():
@@ -80,9 +77,7 @@ def test_hours_are_paid_in_advance_and_not_given_back():
     held = Schedule(paid.node, paid.gpus, paid.vm)
     paid.leases = Leases.of(point, held, np.array([2000.0]))
     assert paid.usd_at_end(known_of(point), RULES["FIFO renting"]) == pytest.approx(3600)
-    assert paid.go_on(known_of(point), RULES["FIFO renting"], 6000.0)
-    paid.of_jobs(np.array([-1]))  # nobody was there: a new job pays a new hour
-    assert paid.usd_at_end(known_of(point), only(2)) == pytest.approx(3600 + 2 * 3600)
+    assert paid.usd_at_end(known_of(point), only(2)) == pytest.approx(2 * 3600)  # another machine, paid anew
 
 
 def test_a_rule_that_never_runs_anything_is_out():
@@ -115,16 +110,12 @@ def test_a_rollout_costs_what_the_simulation_then_costs(cell: str, policy: str, 
     early = jobs.due_s - jobs.submit_s
     whole = whole.replace(workload=replace(jobs, submit_s=np.zeros(12), due_s=early))
     seen: list[tuple[Play, Known]] = []
-    cheapest = Portfolio._cheapest
 
-    def note_and_stay(self: Portfolio, instance: Instance, adapter: Any, *more: Any) -> str:
-        cheapest(self, instance, adapter, *more)
-        if not seen:
-            shadow, known = self._shadows[rule], _known(instance, adapter, self._rows)
-            seen.append((shadow.copy(), known))
+    def note_and_stay(present: Play, known: Known, rules: dict[str, Rule], chosen: str) -> str:
+        seen.append((present, known))
         return "Market"
 
-    monkeypatch.setattr(Portfolio, "_cheapest", note_and_stay)
+    monkeypatch.setattr(portfolio, "_cheapest", note_and_stay)
     simulate(whole, "gpuaas-market", {"period_s": None, "look_ahead": 50})
     alone = {"look_ahead": 0} if policy == "gpuaas-market" else {}
     costs = usd_of(simulate(whole, policy, {"period_s": None} | alone))
@@ -132,50 +123,55 @@ def test_a_rollout_costs_what_the_simulation_then_costs(cell: str, policy: str, 
     rules = _rules(MarketParams(period_s=None), change_s=given.restart_s, by_hour=given.hourly)
     ties = cell != "base 0.9" and rule in ("Market", "Greedy")
     within = 0.05 if ties else 1e-6  # among matchings of slots in which as many jobs stay the engine may take another
-    shadow, known = seen[0]
-    assert shadow.usd_at_end(known, rules[rule]) == pytest.approx(costs, rel=within)
+    present, known = seen[0]
+    assert present.usd_at_end(known, rules[rule]) == pytest.approx(costs, rel=within)
 
 
 @pytest.mark.parametrize("cell", ["linear 0.9", "restart 600 0.4", "hourly short 0.4"])
-def test_a_shadow_has_cost_at_the_end_what_the_policy_costs(cell: str, monkeypatch):
-    """Jobs that come one by one: a shadow carried on from submission to submission is a run of its policy."""
+def test_a_play_from_within_a_run_costs_what_is_not_paid_yet(cell: str, monkeypatch):
+    """EDF decides all the time: after the last submission its play and what is paid by then are the whole bill."""
     given = scenario_of(CELLS[cell], 0)
     given = given.replace(workload=given.workload.head(20))
-    policies = {"Greedy": "gpuaas-greedy", "EDF renting": "gpuaas-edf"}
-    found: list[dict[str, float]] = []
-    cheapest = Portfolio._cheapest
+    found: list[tuple[float, float]] = []
 
-    def note(self: Portfolio, instance: Instance, adapter: Any, rules: dict[str, Rule], leases: Any) -> str:
-        chosen = cheapest(self, instance, adapter, rules, leases)
-        known = _known(instance, adapter, self._rows)
-        found.append({rule: self._shadows[rule].usd_at_end(known, rules[rule]) for rule in policies})
+    def note_and_take_edf(present: Play, known: Known, rules: dict[str, Rule], chosen: str) -> str:
+        found.append((present.now_s, present.usd_at_end(known, rules["EDF renting"])))
+        return "EDF renting"
+
+    monkeypatch.setattr(portfolio, "_cheapest", note_and_take_edf)
+    run = simulate(given, "gpuaas-market", {"period_s": None})
+    bill, leases, jobs = usd_of(run), run.nodes, run.jobs
+    after = [(now_s, usd) for now_s, usd in found if now_s >= given.workload.submit_s[-1]]
+    assert len(after) > 2
+    for now_s, ahead in after:
+        hours = (np.minimum(leases["end_s"], now_s) - leases["start_s"]).clip(lower=0.0) / 3600
+        hours = np.ceil(hours - 1e-9) if given.options.billing == "hour" else hours
+        late = jobs["tardiness_usd"][jobs["completion_s"] <= now_s + 1e-6].sum()
+        assert ahead + (hours * leases["usd_per_h"]).sum() + late == pytest.approx(bill, rel=1e-6)
+
+
+@pytest.mark.parametrize(("with_two_s", "best"), [(51.0, "two"), (51.1, "one")])
+def test_another_rule_must_save_two_per_cent(with_two_s: float, best: str):
+    point = instance([[[100.0, with_two_s]]], 1000.0, ONE_TO_TWO, nodes=1)
+    rules = {"one": only(1), "two": only(2)}  # $100 against $102.0 or $102.2
+    assert portfolio._cheapest(start_of(point), known_of(point), rules, "two") == best
+    assert portfolio._cheapest(start_of(point), known_of(point), rules, "one") == "one"
+
+
+def test_rules_are_played_out_when_a_job_comes_or_ends(monkeypatch):
+    given = scenario_of(CELLS["base 0.9"], 0)
+    jobs = given.workload.head(8)
+    given = given.replace(workload=replace(jobs, submit_s=np.arange(8.0)))
+    here: list[int] = []
+
+    def count(present: Play, known: Known, rules: dict[str, Rule], chosen: str) -> str:
+        assert (present.left > 0).all()
+        here.append(len(present.left))
         return chosen
 
-    monkeypatch.setattr(Portfolio, "_cheapest", note)
-    simulate(given, "gpuaas-market", {"look_ahead": 60})
-    within = 0.05 if given.options.billing == "hour" else 1e-6
-    assert len(found) == 20
-    for rule, policy in policies.items():
-        assert found[-1][rule] == pytest.approx(usd_of(simulate(given, policy)), rel=within)
-
-
-@pytest.mark.parametrize("settled", [5, 1000])
-def test_a_rule_whose_shadow_cost_far_more_is_left_out(settled: int, monkeypatch):
-    left: list[set[str]] = []
-    cheapest = Portfolio._cheapest
-
-    def note(self: Portfolio, *given: Any) -> str:
-        chosen = cheapest(self, *given)
-        left.append(set(self._shadows))
-        return chosen
-
-    monkeypatch.setattr(Portfolio, "_cheapest", note)
-    monkeypatch.setattr("dlsched.policies.gpuaas.portfolio.SETTLED", settled)
-    simulate(scenario_of(CELLS["base 0.9"], 0), "gpuaas-market", {"look_ahead": 60})
-    assert all(names == set(RULES) for names in left[: min(settled, TRIED) - 1])
-    assert all("Market" in names for names in left)
-    assert "Priority renting" not in left[-1]
-    assert [len(names) for names in left[settled - 1 :]] == [2] * len(left[settled - 1 :])
+    monkeypatch.setattr(portfolio, "_cheapest", count)
+    simulate(given, "gpuaas-market")
+    assert here == [1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1]
 
 
 @pytest.mark.parametrize("look_ahead", [0, 40])
