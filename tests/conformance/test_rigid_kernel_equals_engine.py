@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.plan import Share
+from dlsched.domain.policy import ListRule
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
+from dlsched.policies.baselines import orders
+from dlsched.policies.baselines.conservative import conservative
+from dlsched.policies.baselines.policy import ListPolicy
 from dlsched.policies.registry import find
 from dlsched.sim.kernels import eligible, run_kernel
-from dlsched.sim.log import PieceEnd
+from dlsched.sim.log import PieceEnd, RunLog
 from dlsched.sim.prepare import Prepared, Underway, prepare
+from dlsched.sim.simulate import run_policy
 from dlsched.testing.logs import first_difference
 from tests.support.conformance_scenarios import ON_NODES, built, engine_log, rigid_scenarios
 from tests.support.eventful_scenarios import eventful, joined_at
@@ -93,6 +98,84 @@ def test_a_job_that_started_from_behind_moves_the_bookings_before_it():
         3: 2,
         4: 100,
     }
+
+
+def test_bookings_are_made_anew_when_a_running_job_is_past_its_believed_end():
+    """b was booked for the end of a, c for the whole node behind it. As a goes on, e has room now, then beside b."""
+    rows = [
+        ("a", 0, 300, 100, 3),
+        ("b", 1, 50, 50, 3),
+        ("c", 2, 100, 100, 4),
+        ("d", 3, 300, 300, 1),
+        ("e", 160, 40, 40, 1),
+    ]
+    prepared = on_nodes(rows, nodes=1, gpus=4)
+    check_equal(prepared, "conservative", {})
+    assert starts(prepared, engine_log(find("conservative"), prepared)) == {
+        "a": 0,
+        "b": 300,
+        "c": 350,
+        "d": 450,
+        "e": 160,
+    }
+
+
+def test_jobs_past_their_believed_end_may_all_end_now():
+    """e is booked where a was to end at 120; then it may go there or where d was to end at 130, and a's node is fuller.
+
+    So g has room beside d. Nothing has happened on d's node since the loop last looked at it, at 4.
+    """
+    rows = [
+        ("a", 0, 400, 120, 5),
+        ("b", 0, 1000, 1000, 1),
+        ("c", 0, 1000, 1000, 5),
+        ("d", 0, 400, 130, 4),
+        ("h", 0, 2, 2, 1),
+        ("e", 3, 100, 100, 5),
+        ("f", 4, 500, 500, 1),
+        ("g", 160, 50, 50, 2),
+    ]
+    prepared = on_nodes(rows, nodes=3, gpus=6)
+    check_equal(prepared, "conservative", {})
+    began = starts(prepared, engine_log(find("conservative"), prepared))
+    assert began == {"a": 0, "b": 0, "c": 0, "d": 0, "h": 0, "e": 400, "f": 4, "g": 160}
+
+
+def test_a_job_may_start_sooner_than_a_longer_one_that_needs_as_many_nodes():
+    """b is booked at 100 on all nodes but one, so that c waits for its end, and d ends before it begins.
+
+    c and d are among the longest few of many jobs, so that the loop looks for both from the same bound on.
+    """
+    short = [(f"short{number}", 1000 + 20 * number, 10, 10, 1) for number in range(40)]
+    rows = [("a", 0, 100, 100, 2), ("b", 1, 50, 50, 4), ("c", 2, 120, 120, 2), ("d", 3, 90, 90, 2), *short]
+    prepared = on_nodes(rows, nodes=5, gpus=1)
+    check_equal(prepared, "conservative", {})
+    began = starts(prepared, engine_log(find("conservative"), prepared))
+    assert [began[job] for job in "abcd"] == [0, 100, 150, 3]
+
+
+def test_a_new_job_that_comes_first_is_booked_before_all_others():
+    """b is booked for the whole node when a ends, c behind it; d comes with a higher priority, and has room now."""
+    rows = [("a", 0, 100, 100, 3), ("b", 1, 50, 50, 4), ("c", 2, 300, 300, 1), ("d", 3, 120, 120, 1)]
+    prepared = on_nodes(rows, nodes=1, gpus=4, priority=[1, 1, 1, 2])
+    rule = ListRule("priority", blocking=True, backfill="conservative")
+    by_engine = run_policy(prepared, ListPolicy(orders.by_priority, conservative, rule), use_kernel=False)
+    assert first_difference(by_engine, run_kernel(prepared, rule)) == ""
+    assert starts(prepared, by_engine) == {"a": 0, "b": 123, "c": 173, "d": 3}
+
+
+def on_nodes(rows: list[tuple[str, int, int, int, int]], nodes: int, gpus: int, **more: list[int]) -> Prepared:
+    """Return jobs, each with name, submission, run time, limit and GPUs, on nodes under best-fit."""
+    names = ("job_id", "submit_s", "work", "limit_s", "workers")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    cluster = Cluster(pools=(Pool(vm=VmType(name="node", gpus=gpus), count=nodes),))
+    return prepare(Scenario(Workload.from_columns({**columns, **more}), cluster, SimulationRules(placement="best-fit")))
+
+
+def starts(prepared: Prepared, log: RunLog) -> dict[str, float]:
+    """Return when each job began, by name."""
+    names = prepared.scenario.workload.job_id[log.piece_row].tolist()
+    return dict(zip(names, log.piece_start_s.tolist(), strict=True))
 
 
 def long_queue(number: int, placement: str) -> Prepared:
