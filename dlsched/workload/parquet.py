@@ -72,7 +72,7 @@ class ParquetLimits:
                 if size > self.most_bytes:
                     raise self._too_large(size)
                 yield batch
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names of columns
             raise self._damaged() from error
 
     def _check_stated(self, metadata: Any, names: set[str]) -> None:

@@ -153,7 +153,7 @@ def _note(judged: Sequence[Judged], rejected: int) -> str:
     return f"{one.job.name}: {told}" + (f", {one.decision.why}" if one.decision.why else "")
 
 
-MOST_SLOTS_ASLEEP = 100_000
+MOST_SLOTS_ASLEEP = 1_000_000_000
 MOST_REMEMBERED = 16
 """Answers of a rule that are kept: a group of jobs has one for each slot, and most slots are like one just before."""
 SlotRule = Callable[[State, SlotState, Floats], Sequence[Booking | None]]
@@ -243,12 +243,13 @@ def _unchanged_slots(
     """Return after how many slots, at least 1, a rule might answer otherwise when only time passes.
 
     The rules look at machines, at the jobs and what they have, and at the workers that would finish a job in a slot, as
-    far as its batch goes. The last changes only when little is left of a job, soonest on the fastest machines.
+    far as its batch goes. The last changes only when little is left of a job, soonest on the fastest machines, and no
+    longer once nothing is believed to be left.
     """
     fewest = MOST_SLOTS_ASLEEP
     for row, booking in bookings.items():
-        if booking is not None:
-            job = jobs[row]
+        job = jobs[row]
+        if booking is not None and job.work > 0:
             enough = job.batch / max(job.near, job.far)  # samples left from which on fewer workers would do
             at_most = job.samples(booking) * adapter.fastest_over_slowest(row)
             fewest = min(fewest, math.floor((job.work - enough) / at_most) - 1)

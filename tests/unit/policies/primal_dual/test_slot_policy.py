@@ -153,3 +153,12 @@ def test_long_jobs_are_not_asked_about_in_every_slot(key: str):
     log = run(in_slots(booked((0, 1000, 1), (0, 500, 1)), cluster(2)), key)
     assert len(log.decision_s) < 20
     assert log.end_s == pytest.approx(1000 * SLOT_S)
+
+
+@every
+def test_a_job_far_past_its_estimate_is_not_asked_about_in_every_slot(key: str):
+    scenario = in_slots(booked((0, 1e7, 1), (0, 500, 1)), cluster(2))
+    scenario = scenario.replace(options=scenario.options.model_copy(update={"estimate_error": 0.5}))
+    log = run(scenario, key)
+    assert len(log.decision_s) < 20
+    assert log.end_s == pytest.approx(1e7 * SLOT_S)
