@@ -19,10 +19,10 @@ from dlsched.sim.kernels.rigid.earliest import bounded_length, earliest, next_wi
 from dlsched.sim.kernels.rigid.lanes import ANY, first_at_most, index_behind, next_waiting
 from dlsched.sim.kernels.rigid.moves import CHANGES, ENDED, STAMP, SUBMITTED, TICKS, start
 from dlsched.sim.kernels.rigid.node_slots import NOW, has_room, renew_slots, slot_at, slot_during, take_in_slot
-from dlsched.sim.kernels.rigid.room import find, fits
+from dlsched.sim.kernels.rigid.room import counted_on, fill, find, fits
 from dlsched.sim.kernels.rigid.tables import Fit, Run
 
-_WHOLE = int(Fit.WHOLE)
+_WHOLE, _EMPTY = int(Fit.WHOLE), int(Fit.EMPTY)
 
 
 @compiled
@@ -214,9 +214,12 @@ def _book(run: Run, queue: int, row: int, at: float, now_ticks: float, num_nodes
     if at == np.inf:
         return 0
     until = max(at, now_ticks) + booked_ticks(run, row)
-    if run.measures[run.kinds[kind].measure].fit == _WHOLE:
+    fit = run.measures[run.kinds[kind].measure].fit
+    if fit == _WHOLE:
         _pick_fullest(run, kind, at, until, num_nodes)
         count = 1
+    elif fit == _EMPTY:
+        count = _pick_empty(run, kind, num_nodes)
     else:
         count = _find_throughout(run, kind, at, until, num_nodes)
     for k in range(count):
@@ -277,6 +280,18 @@ def _pick_fullest(run: Run, kind: int, at: float, until: float, num_nodes: int) 
         if best < 0 or free < fewest or (free == fewest and node < best):
             best, fewest = node, free
     nodes[0].pick, nodes[0].pick_workers = best, run.kinds[kind].workers
+
+
+@inlined
+def _pick_empty(run: Run, kind: int, num_nodes: int) -> int:
+    """Pick as many of the nodes noted, the first ones, as it takes: all are empty for so long; return how many."""
+    nodes, measure = run.nodes, run.kinds[kind].measure
+    for node in range(len(nodes)):
+        nodes[node].size = 0
+    for k in range(num_nodes):
+        node = nodes[k].with_room
+        nodes[node].size = counted_on(run, measure, node, run.slots[run.windows[node].since_slot].free)
+    return fill(run, run.kinds[kind].workers)
 
 
 # ---- open nodes -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dlsched.sim.kernels.rigid.room import counted_on
 from dlsched.sim.kernels.rigid.tables import Count, Fit, Run
 
 LOOKS = int(Count.LOOKS)
-_ROOM, _WHOLE = int(Fit.ROOM), int(Fit.WHOLE)
+_WHOLE, _EMPTY = int(Fit.WHOLE), int(Fit.EMPTY)
 
 
 @compiled
@@ -248,10 +248,13 @@ def _counted_throughout(run: Run, measure: int, node: int, at: float, until: flo
     """Return what a measure counts on a node that has room from ``at`` until ``until``, and when it may be more."""
     if run.measures[measure].fit == _WHOLE:
         return 1, np.inf
-    slot = slot_during(run, run.windows[node].since_slot, at)
+    slot = run.windows[node].since_slot
+    if run.measures[measure].fit == _EMPTY:
+        return counted_on(run, measure, node, run.slots[slot].free), np.inf
+    slot = slot_during(run, slot, at)
     least = counted_on(run, measure, node, run.slots[slot].free)
     slot = run.slots[slot].next
-    more_at = run.slots[slot].ticks if slot >= 0 and run.measures[measure].fit == _ROOM else np.inf
+    more_at = run.slots[slot].ticks if slot >= 0 else np.inf
     while slot >= 0 and run.slots[slot].ticks < until:
         least = min(least, counted_on(run, measure, node, run.slots[slot].free))
         slot = run.slots[slot].next

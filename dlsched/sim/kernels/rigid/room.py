@@ -158,7 +158,7 @@ def find(run: Places, kind: int) -> int:
     if rule == _PACK:
         return _pack(nodes, job.workers)
     if rule == _POOL or rule == _BEST_FIT:  # noqa: SIM109 - faster compiled
-        return _fill(run, job.workers)
+        return fill(run, job.workers)
     return _spread(nodes, job.workers)
 
 
@@ -187,7 +187,8 @@ def _fullest_single(run: Places, kind: int) -> bool:
 
 
 @compiled
-def _fill(run: Places, workers: int) -> int:
+def fill(run: Places, workers: int) -> int:
+    """Pick the first nodes with a size above 0 that hold so many workers; return how many."""
     nodes, count, missing = run.nodes, 0, workers
     for node in range(len(nodes)):
         if nodes[node].size > 0:
