@@ -18,6 +18,7 @@ from dlsched.domain.policy import Need, Policy, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.truth import Truth
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Workload
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.summary import Metrics, summarise_facts
@@ -248,6 +249,7 @@ def run_resolved(
         if Need.SERVERS not in spec.needs:
             refuse_beyond_limits(prepared.scenario)
         _refuse_endless(policy, prepared)
+        _refuse_endless_evictions(prepared)
         _refuse_small_vm(policy, prepared)
         built = policy.build(prepared.scenario.workload)
         if spec.origin:
@@ -351,6 +353,20 @@ def _refuse_endless(policy: ResolvedPolicy, prepared: Prepared) -> None:
             )
             do = f"Give at least {math.ceil(lasts_s / most):,} s, or end the simulation earlier (horizon_s)"
             raise InputError(f"policy {policy.spec.key}, {name}", why, do)
+
+
+def _refuse_endless_evictions(prepared: Prepared) -> None:
+    """Refuse nodes that are taken back so often that the run would not end, where jobs have no others."""
+    scenario = prepared.scenario
+    rates = [pool.terms.evictions_per_h if pool.terms else 0.0 for pool in scenario.cluster.pools if pool.count]
+    expected = min(rates, default=0.0) * active_at_least_s(prepared) / HOUR_S
+    if expected > MOST_TURNS:
+        why = (
+            f"of {min(rates):,g} or more would be about {expected:,.0f} evictions, because jobs are in the system for "
+            f"{expected / min(rates):,.0f} h; at most {MOST_TURNS:,} can be run"
+        )
+        do = "Give a lower rate, add nodes that are always there, or end the simulation earlier (horizon_s)"
+        raise InputError("cluster, evictions_per_h", why, do)
 
 
 def _refuse_small_vm(policy: ResolvedPolicy, prepared: Prepared) -> None:

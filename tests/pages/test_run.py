@@ -121,6 +121,17 @@ def test_rules_make_a_new_version(page, store):
     assert store.get_scenario(newest["scenario_hash"]).options.restart_s == 30
 
 
+def test_a_new_version_is_looked_at_although_the_address_names_a_run(open_page, store):
+    scenario = small_scenario(options=ENGINE)
+    run_id = store.save_run(record(scenario))
+    app = open_page("simulate/run.py", run=run_id)
+    tag = scenario.content_hash[:8]
+    app.text_input(key=f"opt-{tag}-restart_s").set_value("0.5 min")
+    app = next(button for button in app.button if button.label == "Save these rules").click().run()
+    assert app.session_state["scenario_hash"] == store.list_scenarios()["scenario_hash"].iloc[0] != scenario.content_hash
+    assert kept(store).options.restart_s == 30
+
+
 def test_saving_rules_keeps_the_times_of_training_steps(open_page, store):
     before = sample_server_jobs().replace(generator=None)
     tag = store.save_scenario(before).scenario_hash[:8]

@@ -191,11 +191,13 @@ def _ends_as_a_node_goes(facts: Facts, gone: Iterable[tuple[int, float]]) -> NDA
     for node, at_s in gone:
         leaves.setdefault(node, []).append(at_s)
     goes = np.zeros(len(log.piece_row), dtype=bool)
+    by_node = np.argsort(log.share_node, kind="stable")
+    node_of_share, piece = log.share_node[by_node], facts.piece_of_share[by_node]
     for node, times_s in leaves.items():
-        here = facts.piece_of_share[log.share_node == node]
-        ends_s = log.piece_end_s[here]
-        near = np.abs(ends_s[:, None] - np.array(times_s)[None, :]) <= slack_s(ends_s)[:, None]
-        goes[here[near.any(axis=1)]] = True
+        here = piece[slice(*np.searchsorted(node_of_share, [node, node + 1]))]
+        ends_s, at_s = log.piece_end_s[here], np.sort(times_s)
+        first_s = np.append(at_s, np.inf)[np.searchsorted(at_s, ends_s - slack_s(ends_s))]
+        goes[here[first_s <= ends_s + slack_s(ends_s)]] = True
     return goes
 
 

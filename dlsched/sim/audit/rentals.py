@@ -94,23 +94,45 @@ def _check_wanted(facts: Facts, findings: Findings) -> None:
     log, jobs = facts.log, facts.scenario.workload
     rule = facts.scenario.cluster.scaling or Scaling()
     least = np.array([facts.rented[node].min_nodes for node in log.lease_node.tolist()])
-    wanted = _leased_at(facts, log.lease_start_s) <= least
-    rows = np.arange(len(jobs))
-    for at_s in np.unique(log.lease_start_s[~wanted]):
-        slack = 2 * slack_s(at_s)
-        runs, since_s = np.zeros(len(rows), dtype=bool), jobs.submit_s
-        if len(log.piece_row):  # a job that starts on the node at this very instant, which boots in no time, waited
-            piece = facts.piece_at(rows, np.full(len(rows), at_s - slack))
-            runs = (piece >= 0) & (log.piece_end_s[piece] > at_s + slack)
-            since_s = np.where(piece >= 0, log.piece_end_s[piece], since_s)
-        waits = ~runs & (since_s <= at_s - rule.wait_s + slack) & ~(log.job_end_s < at_s - slack)
-        enough = waits.sum() >= rule.queue_length or (waits.any() and not runs.any())
-        wanted |= enough & (np.abs(log.lease_start_s - at_s) <= slack)
+    at_s = log.lease_start_s
+    waiting, running = _waiting_at(facts, at_s, rule.wait_s), _running_at(facts, at_s)
+    enough = (waiting >= rule.queue_length) | ((waiting > 0) & (running == 0))
     findings.flag(
-        ~wanted,
-        log.lease_start_s,
+        (_leased_at(facts, at_s) > least) & ~enough,
+        at_s,
         lambda i: f"{_lease(facts, i)} begins though fewer than {rule.queue_length} jobs have waited {rule.wait_s:g} s",
     )
+
+
+def _waiting_at(facts: Facts, time_s: Floats, wait_s: float) -> Ints:
+    """Return how many jobs have waited for so long at each time.
+
+    A job waits from its submission, and from the end of each piece, to the start of its next one or its own end. One
+    that starts at that very instant, on a node that boots in no time, waited.
+    """
+    log, jobs = facts.log, facts.scenario.workload
+    row = np.concatenate([np.arange(len(jobs)), log.piece_row])
+    start_s = np.concatenate([np.full(len(jobs), -np.inf), log.piece_start_s])
+    in_order = np.lexsort((start_s, row))
+    row, start_s = row[in_order], start_s[in_order]
+    long_enough_s = np.concatenate([jobs.submit_s, log.piece_end_s])[in_order] + wait_s
+    next_s = np.append(np.where(row[1:] == row[:-1], start_s[1:], np.inf), np.inf)
+    over_s = np.minimum(next_s, np.where(np.isnan(log.job_end_s), np.inf, log.job_end_s)[row])
+    counts = over_s >= long_enough_s - 4 * slack_s(long_enough_s)
+    return _under_way(long_enough_s[counts], over_s[counts], time_s, 2 * slack_s(time_s))
+
+
+def _running_at(facts: Facts, time_s: Floats) -> Ints:
+    """Return how many jobs run at each time, without those that start or end at that very instant."""
+    from_s, to_s = facts.log.piece_start_s, facts.log.piece_end_s
+    counts = to_s - from_s > 4 * slack_s(to_s)
+    return _under_way(from_s[counts], to_s[counts], time_s, -2 * slack_s(time_s))
+
+
+def _under_way(from_s: Floats, to_s: Floats, time_s: Floats, slack: Floats) -> Ints:
+    """Return how many of the spans hold each time, taken as longer by ``slack`` at both ends; below 0 as shorter."""
+    begun = np.searchsorted(np.sort(from_s), time_s + slack, side="right")
+    return begun - np.searchsorted(np.sort(to_s), time_s - slack, side="right")
 
 
 def _last_busy_s(facts: Facts) -> Floats:

@@ -58,7 +58,6 @@ def _close() -> None:
 def open_scenario(scenario_hash: str) -> None:
     """Look at another scenario; runs that were looked at belong to the one before."""
     session.look_at(scenario_hash)
-    session.look_at_run("")
     session.tick([])
     _close()
     st.rerun()

@@ -257,9 +257,10 @@ def keep(changed: Scenario, based_on: str | None = None) -> ScenarioInfo:
 
 
 def look_at(scenario_hash: str) -> None:
-    """Make a stored scenario the one that is looked at, in this tab and at the next visit."""
+    """Make a stored scenario the one that is looked at, with its newest run, in this tab and at the next visit."""
     st.session_state[SCENARIO] = scenario_hash
     _drop_params("scenario")
+    look_at_run("")  # a run in the address names its own scenario
     if identity.may_write():
         used = [one for one in store().get_setting(_used_key(), []) if one != scenario_hash]
         store().set_setting(_used_key(), [scenario_hash, *used][:MOST_USED])

@@ -131,7 +131,6 @@ def open_scenario(content: bytes, name: str) -> None:
 
     with mistakes_shown():
         session.keep(uploads.read_once(name, uploads.tag_of(content), read_scenario, content))
-        session.look_at_run("")
         session.tick([])
         session.go("Jobs")
 

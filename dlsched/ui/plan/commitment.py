@@ -287,7 +287,6 @@ def _save_button(spec: CommitmentSpec, nodes: int, scenario: Scenario) -> None:
             mix = mix_of(spec, scenario)
             made = changed(mix.scenario, {mix.key: nodes})
             session.keep(made.replace(name=scenario.name), based_on=scenario.content_hash)
-            session.look_at_run("")
             session.go("Run")
 
 

@@ -255,7 +255,6 @@ def _save_as_scenario(answer: Sizing, scenario: Scenario) -> None:
         return
     made = changed(scenario, {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)})
     session.keep(made.replace(name=scenario.name), based_on=scenario.content_hash)
-    session.look_at_run("")
 
 
 HOW = """

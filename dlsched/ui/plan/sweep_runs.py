@@ -260,6 +260,5 @@ def look_at_runs(scenario: Scenario, shown_now: Shown, point: int) -> None:
     if made.content_hash != scenario.content_hash:
         made = made.replace(name=f"{scenario.name[:60]}, {point_words(answer, point)}")
     session.keep(made)
-    session.look_at_run("")
     run_state.start([RunTask(made, case.policy, dict(case.params), seed, find(case.policy).label) for case in cases])
     session.go("Run")

@@ -92,7 +92,6 @@ def _other_unit(scenario: Scenario) -> None:
     unit = useful_unit(scenario)
     if unit and writing.button(f"Count worth in {unit} and run again", key="admit-unit"):
         session.keep(in_unit(scenario, unit), scenario.content_hash)
-        session.look_at_run("")
         session.go("Run")
 
 

@@ -75,7 +75,6 @@ class Inspector(Generic[Answer]):
         """Run the demo and look at it from now on; a callback of its button."""
         sample, policies = self.demo()
         session.keep(sample)
-        session.look_at_run("")
         tasks = [RunTask(sample, key, {}, 0, find(key).label) for key in policies]
         self.answers.work.begin(session.runner().submit(tasks))
 

@@ -1,6 +1,7 @@
 """The auditor finds what is wrong with leases of rented nodes."""
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -65,6 +66,17 @@ def test_a_lease_that_outlives_its_eviction_is_found():
     assert "though the node is taken back at" in complaints(prepared, log, lease_end_s=longer)
     other = dataclasses.replace(prepared.truth, seed=1)
     assert audit(prepared.scenario, other, log) != []  # the evictions are those of the run's seed
+
+
+def test_thousands_of_evictions_are_audited_in_little_memory():
+    told = Terms(kind="spot", boot_s=0, idle_timeout_s=0, evictions_per_h=1000)
+    prepared = prepare(scenario(jobs((0, 10_000, 8)), Cluster(pools=(Pool(vm=RENTED, count=1, terms=told),))))
+    log = run_engine(prepared, Fake(fifo_plan))
+    assert len(log.lease_node) > 2_500
+    tracemalloc.start()
+    assert complaints(prepared, log) == ""
+    assert tracemalloc.get_traced_memory()[1] < 1_000 * len(log.lease_node)
+    tracemalloc.stop()
 
 
 def test_a_lease_in_an_outage_is_found():

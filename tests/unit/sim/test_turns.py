@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dlsched.domain.cluster import Cluster, VmType
+from dlsched.domain.cluster import Cluster, Pool, Terms, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.sim.prepare import prepare
@@ -63,6 +63,16 @@ def test_centuries_of_backfill_passes_are_refused_before_they_run():
     with pytest.raises(InputError, match=r"policy slurm, bf_interval: of 30 s would be 333,333,333 decisions or more"):
         simulate(centuries, "slurm")
     assert simulate(centuries, "slurm", {"bf_interval": 86_400.0}).metrics["completed"] == 2
+
+
+def test_evictions_without_end_are_refused_where_there_is_no_other_node():
+    told = Terms(kind="spot", evictions_per_h=1000, boot_s=0)
+    spot = Pool(vm=VmType(name="spot", gpus=8), count=1, terms=told)
+    endless = small(jobs((0, 1e7, 8)), Cluster(pools=(spot,)))
+    with pytest.raises(InputError, match="evictions_per_h: of 1,000 or more would be about 2,777,778 evictions"):
+        simulate(endless, "fifo")
+    own = Pool(vm=VmType(name="own", gpus=8), count=1)
+    assert simulate(endless.replace(cluster=Cluster(pools=(own, spot))), "fifo").metrics["completed"] == 1
 
 
 @pytest.mark.parametrize(("policy", "widest"), [("fifo", 8), ("edf", 8), ("modelarts-greedy", 16)])
