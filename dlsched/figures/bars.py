@@ -140,6 +140,7 @@ def node_bars(
     groups: Sequence[str] | None = None,
     gpus_of_node: Mapping[int, float] | None = None,
     leases: pd.DataFrame | None = None,
+    kinds: Mapping[int, str] | None = None,
     alt: str = "",
     clock: Clock = DAYS,
     found: str = "",
@@ -160,6 +161,8 @@ def node_bars(
     leases
         Of rented machines: what is rented when, columns node, start_s, end_s, vm_type, gpu_type, gpus, cost. Each is a
         band between brackets, as tall as its GPUs; outside nothing is paid for.
+    kinds
+        Of nodes of which some are always there and some are rented: owned, on-demand, ... of each. None = slots.
     found
         Id of a job that is outlined.
     """
@@ -194,7 +197,7 @@ def node_bars(
         own = bars.take(mine)
         outline_spans(figure, theme, axis, own.start_s, own.end_s, own.y, own.height, plain(found))
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
-    word, machines = "node" if leases is None else "slot", ""
+    word, machines = "node" if leases is None or kinds is not None else "slot", ""
     if leases is not None:
         machines = f", {amount(len(leases), 'machine')} rented: {machines_in_words(leases)}"
     jobs = amount(segments["job_id"].nunique(), "job")
@@ -202,7 +205,7 @@ def node_bars(
     title = f"{jobs} on {amount(len(nodes), word)}, {rows}{less}"
     height_px = int(np.clip(110 + row_px * len(nodes), 260, 900))
     framed(figure, theme, title=title, x=axis, y=word.capitalize(), height=height_px)
-    named_rows(figure, [f"n{n}" for n in nodes])
+    named_rows(figure, [f"n{n}" if kinds is None else f"n{n}, {kinds[n]}" for n in nodes])
     figure.update_layout(barmode="overlay", dragmode="select")
     words = f"{clock.moment(from_s)} to {clock.moment(to_s)}: {jobs} on {amount(len(nodes), word)}{machines}."
     return Chart(figure, alt or words, readable(segments, clock))

@@ -91,8 +91,7 @@ def _check_idle(facts: Facts, findings: Findings) -> None:
 
 def _check_wanted(facts: Facts, findings: Findings) -> None:
     """A node is requested for jobs that have waited long enough, or so that its pool has its minimum."""
-    log, jobs = facts.log, facts.scenario.workload
-    rule = facts.scenario.cluster.scaling or Scaling()
+    log, rule = facts.log, facts.scenario.cluster.scaling or Scaling()
     least = np.array([facts.rented[node].min_nodes for node in log.lease_node.tolist()])
     at_s = log.lease_start_s
     waiting, running = _waiting_at(facts, at_s, rule.wait_s), _running_at(facts, at_s)

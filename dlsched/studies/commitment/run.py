@@ -13,9 +13,10 @@ from dlsched.store.record import CellStore
 from dlsched.studies.commitment.answer import RENTED_COSTS, Commit, Commitment, Nodes, cost_at
 from dlsched.studies.commitment.offer import Mix, mix_of
 from dlsched.studies.commitment.search import least, usual_looks
-from dlsched.studies.commitment.spec import CommitmentSpec
+from dlsched.studies.commitment.spec import MOST_NODES, CommitmentSpec
 from dlsched.studies.commitment.use import Use, use_of
 from dlsched.studies.design import Variant, basis_of, check_variant, run_variants
+from dlsched.studies.design.factors import NODES_OF
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress
@@ -174,8 +175,12 @@ class _Trials:
         return None if answer is None else answer[0]
 
     def uses(self) -> tuple[Use, ...]:
-        """Return the use of nodes by future where all are rented."""
-        found = check_variant(self.mix.scenario, _variant(self.spec, self.mix, 0), self.futures)
+        """Return the use of nodes by future where all are rented, as many as are needed."""
+        rented = self.mix.rented
+        enough = {NODES_OF + rented.vm.name: max(rented.count, min(MOST_NODES, self.all_most))}
+        variant = _variant(self.spec, self.mix, 0)
+        variant = variant.model_copy(update={"changes": {**variant.changes, **enough}})
+        found = check_variant(self.mix.scenario, variant, self.futures)
         tasks = found.tasks(self.mix.scenario)
         return tuple(run_all(tasks, use_of, self.means.executor, self.tell("all rented", 1), noun="run"))
 

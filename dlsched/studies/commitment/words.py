@@ -72,7 +72,7 @@ def sentence(found: Commitment) -> str:
     verb, nothing = VERBS[found.base.kind], rents_nothing(found)
     if nothing:
         mine = f"{verb} {amount(found.all_committed or 0, 'node')} and rent nothing"
-        cost = money_year(usd_all_committed(found))
+        cost = money_year(usd_all_committed(found)) + _with_others(found)
         return _under(found, f"{mine}: {cost}, the cheapest found that meets {_targets(found)}{_claim(found)}. "
                              f"{_mix_words(found)}".strip())  # fmt: skip
     if found.best is None:
@@ -81,8 +81,14 @@ def sentence(found: Commitment) -> str:
     assert best is not None  # what meets the targets has one
     more = f"rent up to {found.rented.most:,}{' more' if found.best else ''} {_how(found.rented)}"
     first = f"{verb} {amount(found.best, 'node') if found.best else 'none'} and {more}"
-    text = f"{first}: {cost_words(best)} {over_words(found)}, the cheapest mix simulated that meets {_targets(found)}"
+    cost_text = f"{cost_words(best)}{_with_others(found)} {over_words(found)}"
+    text = f"{first}: {cost_text}, the cheapest mix simulated that meets {_targets(found)}"
     return _under(found, f"{text}{_claim(found)}. {against_words(found)}".strip())
+
+
+def _with_others(found: Commitment) -> str:
+    """Return that a cost includes the nodes that are not asked about; "" without any."""
+    return ", other nodes included" if any(usd > 0 for usd in found.fixed_usd_per_h.values()) else ""
 
 
 def _claim(found: Commitment) -> str:
@@ -266,11 +272,12 @@ def terms_words(nodes: Nodes) -> str:
 def rows_of(found: Commitment) -> list[dict[str, Any]]:
     """Return every number of committed nodes as a row of texts: cost of a year, by kind, targets, regret."""
     known, even = regrets(found), break_even_nodes(found)
+    best = "cheapest mix" if rents_nothing(found) else "best"
     rows = []
     for one in found.tried:
         check, cost, kinds = found.check(one.nodes), cost_at(found, one.nodes), usd_by_kind(found, one.nodes)
         regret = known.get(one.nodes)
-        notes = {"best": one.nodes == found.best, "break-even": one.nodes == even, "all rented": one.nodes == 0,
+        notes = {best: one.nodes == found.best, "break-even": one.nodes == even, "all rented": one.nodes == 0,
                  "today": one.nodes == found.today}  # fmt: skip
         names = [found.base.kind, *(kind for kind in found.fixed_usd_per_h if kind != found.base.kind),
                  found.rented.kind]  # fmt: skip

@@ -72,7 +72,7 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
             Recommended("easy-backfill", f"Jobs ask for {sizes}: small ones fill gaps while a large one waits.")
         )
     gittins = Recommended(
-        "gittins", "Needs no run times: learns from ended jobs which end soonest, and pauses far fewer than LAS."
+        "gittins", "Needs no run times: starts what past jobs suggest will end soonest; usually pauses fewer than LAS."
     )
     if scenario.speed.kind == "scaling" and not scenario.cluster.free_slots:
         return [
@@ -115,10 +115,12 @@ def _by_curves() -> list[Recommended]:
 def _renting() -> list[Recommended]:
     return [
         Recommended("gpuaas-fifo", "One machine a job, in order of submission: the baseline."),
+        Recommended(
+            "gpuaas-market", "Nearly always the cheapest: weighs prices, due dates and changes midway, and looks ahead."
+        ),
         Recommended("gpuaas-edf", "Jobs have due dates: the earliest gets a machine first."),
         Recommended("gpuaas-greedy", "Weighs prices against due dates: the cheapest machine that is in time."),
         Recommended("gpuaas-path-relinking", "Searches longer than Greedy for a cheaper schedule."),
-        Recommended("gpuaas-market", "Each job takes what is cheapest for it, and may change machines midway."),
     ]
 
 

@@ -13,7 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import MINUTE_S
 from dlsched.figures.commitment import cost_by_nodes, hours_of_use, service_by_nodes
 from dlsched.studies.commitment import CommitmentSpec, check, read_spec, usual_runs
-from dlsched.studies.commitment.answer import Commitment
+from dlsched.studies.commitment.answer import Commitment, rents_nothing
 from dlsched.studies.commitment.offer import mix_of
 from dlsched.studies.commitment.spec import MOST_NODES
 from dlsched.studies.commitment.words import (
@@ -260,9 +260,9 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
         st.badge(f"{amount(answer.runs, 'run')}, {amount(len(answer.tried), 'mix', 'mixes')}", color="gray",
                  help="What the search tried; the cheapest is among these")  # fmt: skip
         st.badge(certainty(answer), color="gray", help="All mixes meet the same futures")
-        if not shown.elsewhere and answer.best is not None:
+        if not shown.elsewhere and (answer.best is not None or rents_nothing(answer)):
             st.space("stretch")
-            _save_button(shown.spec, answer.best, scenario)
+            _save_button(shown.spec, answer, scenario)
     theme = charts.page_theme()
     charts.show(cost_by_nodes(answer, theme), "commitment-cost", caption=True)
     metric = parts.pick("Target", answer.rule.labels, "commitment-metric")
@@ -279,13 +279,16 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
     charts.table(frame, "commitment", alt, file_name="mixes", csv_help="One line for each number of committed nodes")
 
 
-def _save_button(spec: CommitmentSpec, nodes: int, scenario: Scenario) -> None:
-    """Offer to make a version of the scenario with the mix found, and to look at it from now on."""
-    told = "A new version of the scenario with this mix: nodes, terms and prices, without the conditions; opens Run"
+def _save_button(spec: CommitmentSpec, answer: Commitment, scenario: Scenario) -> None:
+    """Offer to make a version of the scenario with the answer, and to look at it from now on."""
+    told = "A new version of the scenario with this answer: nodes, terms and prices, without the conditions; opens Run"
     if writing.button("Save as scenario", key="commitment-save", help=told):
         with parts.mistakes_shown():
             mix = mix_of(spec, scenario)
-            made = changed(mix.scenario, {mix.key: nodes})
+            if rents_nothing(answer):
+                made = changed(mix.without_renting, {mix.key: answer.all_committed})
+            else:
+                made = changed(mix.scenario, {mix.key: answer.best})
             session.keep(made.replace(name=scenario.name), based_on=scenario.content_hash)
             session.go("Run")
 

@@ -164,7 +164,7 @@ def _cost_by(who: str, jobs: pd.DataFrame, theme: Theme) -> Chart:
 def _terms(run_id: str, scenario: Scenario) -> None:
     """Name the billing rule, the prices frozen into the run, and where they come from."""
     rule = {
-        "second": "Billing per second: a machine is paid for from the plan that opens it to the plan that closes it.",
+        "second": "Billing per second: a rented machine is paid for from its request to its return.",
         "hour": "Billing per started hour: each stay of a machine is rounded up, and what that adds counts as idle.",
     }[scenario.options.billing]
     prices = sorted(loaders.info(run_id).prices.items(), key=lambda item: (item[1] is None, item[1] or 0.0))

@@ -80,6 +80,13 @@ def cpu_nodes(scenario: Scenario) -> np.ndarray:
     )
 
 
+def kinds_of_nodes(scenario: Scenario) -> dict[int, str]:
+    """Return how each node is paid for: owned, reserved, on-demand or spot."""
+    pools = scenario.cluster.pools
+    kinds = [pool.kind for pool in pools for _ in range(pool.count)]
+    return dict(enumerate(kinds))
+
+
 def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "state") -> Raster:
     """Return the overview of a window."""
     free = scenario.cluster.free_slots
@@ -100,6 +107,8 @@ def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "
         groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
         leases=loaders.stays(run_id) if free else None,
     )
+    if scenario.cluster.rents and not free:
+        raster = dataclasses.replace(raster, legend=(*raster.legend[:-1], "down or not rented"))
     if of_cores.any():
         of_gpus = ~of_cores[shown.first_node : shown.last_node + 1]
         return dataclasses.replace(raster, held_share=held_by(pieces, sizes, of_gpus, shown), mixed=True)
@@ -351,6 +360,7 @@ def _node_picture(
         groups=(highlight,) if highlight else groups,
         gpus_of_node={node: float(sizes[node]) for node in range(shown.first_node, shown.last_node + 1)},
         leases=leases,
+        kinds=None if free or leases is None else kinds_of_nodes(scenario),
         clock=clock,
         found="" if found is None else str(found["job_id"]),
     )

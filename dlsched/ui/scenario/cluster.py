@@ -39,7 +39,7 @@ from dlsched.workload.prices.price_list import PriceList, chosen, price_notes, t
 FIXED, FREE = "Owned nodes", "Rent on demand"
 MOST_NODES = 100_000
 MEANING = {
-    FIXED: "These nodes are always on, unless scheduled otherwise below.",
+    FIXED: "Always on, unless scheduled otherwise below; nodes on demand or spot are rented as jobs need them.",
     FREE: "The policy chooses which machines to rent, and when, up to this many at a time.",
 }
 

@@ -117,6 +117,7 @@ def _draft(ledger: Ledger, column: Mapping[str, Any], memory_mib: tuple[Floats, 
     workers, per_worker = split_gpus(gres.gpus * nodes)
     workers = np.where(gres.gpus == 0, nodes, workers)
     mem_mib = np.where(np.isnan(memory_mib[1]), memory_mib[0] * nodes, memory_mib[1] * cpus)
+    some = np.maximum(workers, 1)  # a job without workers is left out later, with its reason
     _count_what_is_left_out(ledger, column)
     return Draft(
         ledger,
@@ -128,7 +129,7 @@ def _draft(ledger: Ledger, column: Mapping[str, Any], memory_mib: tuple[Floats, 
                "job_class": column["qos"], "partition": column["partition"],
                "gpu_types": from_python(gres.gpu_types),
                "features": from_python(features_of(ledger, column["features"]))},
-        floats={"cpus_per_worker": cpus / workers, "mem_gib_per_worker": np.nan_to_num(mem_mib) / 1024 / workers,
+        floats={"cpus_per_worker": cpus / some, "mem_gib_per_worker": np.nan_to_num(mem_mib) / 1024 / some,
                 "limit_s": limit_s},
         absolute=absolute,
         meta={"time_zone": "UTC"} if absolute else {},
