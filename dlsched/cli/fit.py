@@ -11,7 +11,7 @@ from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, t
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.calibration.record import GROUPING_WORDS
 from dlsched.studies.calibration.tables import GROUP_HEADER, group_rows
-from dlsched.studies.calibration.words import THRESHOLDS, reaction_words
+from dlsched.studies.calibration.words import THRESHOLDS
 from dlsched.studies.fitting import STUDY, FitSpec
 from dlsched.studies.fitting.answer import Fit
 from dlsched.studies.fitting.words import (
@@ -21,6 +21,7 @@ from dlsched.studies.fitting.words import (
     LEARNED_HEADER,
     MEANS,
     band_words,
+    before_any_policy,
     counted,
     family_rows,
     flags,
@@ -66,11 +67,13 @@ def run(options: Namespace) -> int:
 
 
 def _show(answer: Fit, scenario: Scenario) -> None:
+    for text in before_any_policy(answer):
+        print(printable(text))
     print(printable(sentence(answer)))
     print(MEANS[answer.measures.grade])
     print(f"{printable(answer.scenario_name)}: {counted(answer)}")
     print(band_words(answer))
-    for text in filter(None, (*unexplained(answer), reaction_words(answer.judged))):
+    for text in unexplained(answer):
         print(printable(text))
     print("\nSecond half:")
     print_table(JUDGED_HEADER, judged_rows(answer))

@@ -87,8 +87,9 @@ def run(options: Namespace) -> int:
     if found is not None and found.cluster == scenario.cluster:
         print_table(FOUND_COLUMNS, found.cells())
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
-    if scenario.counted != GPU and (scarce := scarcest(scenario)) is not None:
-        load += f" of {name_of(scenario, scarce[0])}"
+    if (scarce := scarcest(scenario)) is not None:
+        of = name_of(scenario, scarce[0])
+        load += f" of {of}" if scenario.counted != GPU else f" of the GPUs, {share(scarce[1])} of {of}"
     print(
         f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that are too large for it: "
         f"{len(fit.never_fit):,}."

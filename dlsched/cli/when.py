@@ -15,6 +15,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.when_starts import SCORE_STUDY, STUDY, Score, ScoreSpec, When, WhenSpec, with_history
 from dlsched.studies.when_starts.queue_at import Record
+from dlsched.studies.when_starts.spec import usual_policy
 from dlsched.studies.when_starts.words import (
     GPUS_NOTE,
     SCORE_NOTE,
@@ -64,6 +65,7 @@ def run(options: Namespace) -> int:
     scenario = _loaded(options)
     given = typed(options, WhenSpec) | {"scenario": scenario.content_hash, "params": parse_params(options.param)}
     given = {name: value for name, value in given.items() if value is not None}
+    given.setdefault("policy", usual_policy(scenario))
     if options.score:
         _only_with("--score", {"--at": options.at, "--job": given.pop("job", "")})
         if options.instants is not None:

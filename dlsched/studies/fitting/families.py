@@ -123,7 +123,7 @@ def given_in(scenario: Scenario) -> tuple[str, ...]:
     limits = [one.limits for one in scenario.slurm.qos] + [one.limits for one in scenario.slurm.associations]
     found = {
         "period": options.bf_interval is not None,
-        "limits": any(one != nothing for one in limits),
+        "limits": bool(scenario.slurm.qos) or any(one != nothing for one in limits),
         "order": any(weights),
     }
     return tuple(name for name, is_given in found.items() if is_given)

@@ -144,7 +144,7 @@ def learned_rows(answer: Fit) -> list[tuple[str, str, str, str]]:
         ("Effective capacity", f"{learned.usable_nodes:,} of {amount(learned.nodes, 'node')}",
          first if setting.capacity < 1 else "all nodes", "drained and reserved nodes"),
         ("Backfill passes", "as given" if "period" in given else period, "given" if "period" in given else first,
-         "slurm.conf (SchedulerParameters)"),
+         "bf_interval in SchedulerParameters" if "order" in given else "slurm.conf (SchedulerParameters)"),
         ("Limits per user", "as given" if "limits" in given else "none" if limits == "nothing added" else limits,
          _origin("limits", given, limits != "nothing added"), "sacctmgr -P show qos, sacctmgr -P show assoc"),
         ("Order of the queue", "as given" if "order" in given else "; ".join(order_words(setting)) or "submission",
@@ -207,6 +207,13 @@ def _judged(fit: PolicyFit) -> tuple[str, ...]:
 # ---- what stays unexplained ------------------------------------------------------------------------
 
 
+def before_any_policy(answer: Fit) -> list[str]:
+    """Return what the log shows whatever policy is replayed: what stood idle beside jobs, and that users react."""
+    return [
+        text for text in (withheld_words(answer.judged, answer.judged.of(EASY)), reaction_words(answer.judged)) if text
+    ]
+
+
 def unexplained(answer: Fit) -> list[str]:
     """Return why the fitted policy does not come nearer, as far as the log says, likeliest first; [] where it replays.
 
@@ -219,7 +226,6 @@ def unexplained(answer: Fit) -> list[str]:
     if plain:
         nearest = min(plain, key=lambda one: one.second.mean_factor)
         return [f"{nearest.label} as it is {grade_words(answer.judged, nearest)}. Compare with it as the baseline."]
-    told = [text for text in (withheld_words(answer.judged, answer.fitted),) if text]
     given, learned = set(answer.learned.given), answer.learned
     withheld = is_withheld(answer.judged, answer.judged.of(EASY))
     causes = []
@@ -234,7 +240,7 @@ def unexplained(answer: Fit) -> list[str]:
     causes.append("outages and reservations: give the times at which nodes were drained")
     causes.append("jobs that are missing from the file: export all users and partitions, sacct -a")
     what = "What holds jobs back may be" if withheld else "What differs may be"
-    return [*told, *(f"{what} {text}." if place == 0 else f"Or {text}." for place, text in enumerate(causes))]
+    return [f"{what} {text}." if place == 0 else f"Or {text}." for place, text in enumerate(causes)]
 
 
 # ---- caveats ---------------------------------------------------------------------------------------
@@ -254,7 +260,8 @@ def trust_caveat(answer: Fit, policy: str = "", *, stale: bool = False, of: str 
         why += " It holds for the parameters that were fitted."
     if name == "fitted" and policy not in ("", answer.learned.policy):
         why += f" It speaks of {fit.label}, not of {find(policy).spoken}."
-    why += f" {withheld_words(answer.judged, fit)}" if is_withheld(answer.judged, fit) else ""
+    easy = answer.judged.of(EASY)
+    why += f" {withheld_words(answer.judged, easy)}" if is_withheld(answer.judged, easy) else ""
     why += f" Fitted on {of}, which has the same jobs." if of else ""
     return Caveat(
         grade_words(answer.judged, fit),

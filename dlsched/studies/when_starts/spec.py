@@ -8,9 +8,19 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel, Key
+from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 
 USUAL_POLICY = "easy-backfill"
+
+
+def usual_policy(scenario: Scenario) -> str:
+    """Return the policy that decides where none is named: that of the quotas or Slurm settings given, else EASY."""
+    given = {"queue-tree": scenario.queues, "slurm": scenario.slurm}
+    can_run = (
+        key for key, settings in given.items() if settings and not registry.unmet_needs(registry.find(key), scenario)
+    )
+    return next(can_run, USUAL_POLICY)
 
 
 class _QueueSpec(FrozenModel):

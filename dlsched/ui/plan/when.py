@@ -13,7 +13,7 @@ from dlsched.studies.design import Variant
 from dlsched.studies.when_starts import SCORE_STUDY, STUDY, Score, ScoreSpec, When, WhenSpec, with_history
 from dlsched.studies.when_starts.queue_at import Record, queue_at
 from dlsched.studies.when_starts.score import instants_of
-from dlsched.studies.when_starts.spec import USUAL_POLICY
+from dlsched.studies.when_starts.spec import usual_policy
 from dlsched.studies.when_starts.words import (
     GPUS_NOTE,
     SCORE_NOTE,
@@ -145,8 +145,8 @@ def _tag(scenario: Scenario) -> str:
 
 
 def _usual(scenario: Scenario) -> Variant:
-    """Return the policy of today where it is stated, else EASY backfill."""
-    return todays_policy(scenario) or Variant(policy=USUAL_POLICY)
+    """Return the policy of today where it is stated, else what its settings say."""
+    return todays_policy(scenario) or Variant(policy=usual_policy(scenario))
 
 
 @shared

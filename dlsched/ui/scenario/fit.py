@@ -11,7 +11,7 @@ from dlsched.figures.calibration import wait_by_group
 from dlsched.placement import can_ever_fit
 from dlsched.studies.calibration.record import GROUPING_WORDS, has_same_record
 from dlsched.studies.calibration.tables import GROUP_HEADER, group_rows
-from dlsched.studies.calibration.words import THRESHOLDS, reaction_words
+from dlsched.studies.calibration.words import THRESHOLDS
 from dlsched.studies.design import Variant
 from dlsched.studies.fitting import Fit, FitSpec, check, read_spec
 from dlsched.studies.fitting.answer import FITTED
@@ -25,6 +25,7 @@ from dlsched.studies.fitting.words import (
     MEANS,
     assumptions_of,
     band_words,
+    before_any_policy,
     cards_of,
     cautions_of,
     counted,
@@ -104,6 +105,8 @@ def _answer(shown: Shown[FitSpec, Fit], scenario: Scenario) -> None:
     answer, tag = shown.answer, shown.experiment_id[:8]
     default_cluster = [one for one in scenario.assumptions if one.is_about_default_cluster]
     guard_rails(cautions_of(answer, default_cluster=bool(default_cluster), stale=shown.stale))
+    for text in before_any_policy(answer):
+        st.markdown(safe(text, 600))
     st.markdown(f"**{safe(sentence(answer), 600)}** {MEANS[answer.measures.grade]}")
     cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -111,7 +114,7 @@ def _answer(shown: Shown[FitSpec, Fit], scenario: Scenario) -> None:
         st.space("stretch")
         why = "The log does not say which machines it was recorded on; the replays use these."
         chips([*(Premise(one.words, why, "Cluster") for one in default_cluster), *assumptions_of(answer)], "fit")
-    if told := [*unexplained(answer), *filter(None, [reaction_words(answer.judged)])]:
+    if told := unexplained(answer):
         st.markdown("**What stays unexplained, and what would tell**")
         st.markdown("\n".join(f"- {safe(text, 600)}" for text in told))
     st.markdown("**On the second half, which nothing was learned from**")

@@ -44,12 +44,16 @@ def test_json_starts_with_the_measures_of_the_second_half(file: str, capsys: pyt
     assert Fit.from_plain(own).summary()["typical_factor"] == found["typical_factor"]
 
 
-def test_people_read_the_grade_first_then_what_was_learned(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_people_read_what_stood_idle_then_the_grade_then_what_was_learned(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["fit", file, "--replays", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("Replays the log: typical factor 1.0")
-    assert lines[1] == "What-ifs may carry numbers about waits."
-    assert "every wait is the mean of 2 replays" in lines[2]
+    assert lines[0].startswith("While jobs that fit waited, ")
+    assert "EASY backfill would leave" in lines[0]
+    assert lines[1].startswith("Replays the log: typical factor 1.0")
+    assert lines[2] == "What-ifs may carry numbers about waits."
+    assert "every wait is the mean of 2 replays" in lines[3]
     assert any(line.startswith("Effective capacity") and "2 of 2 nodes" in line for line in lines)
     assert lines[-1] == "The fitted policy: --policy easy-backfill"
 

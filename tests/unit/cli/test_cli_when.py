@@ -136,6 +136,8 @@ def test_workloads_that_wait_start_by_their_quotas(
     assert tuple(told[name]["starts"]["median_s"] for name in ("ns/wants", "ns/more")) == starts_s
     assert told["ns/wants"]["reason"] == "WaitingForQuota"
     assert (told["ns/lost"]["starts"], told["ns/lost"]["reason"]) == (None, "ClusterQueue c not found")
+    assert when(str(path), "--futures", "10", "--json") == 0  # quotas are given: they decide
+    assert json.loads(capsys.readouterr().out)["policy"] == "queue-tree"
     assert when(str(path), "--policy", "queue-tree", "--futures", "10") == 0
     assert "ClusterQueue c not found" in capsys.readouterr().out
     assert when(str(path), "--policy", "fifo", "--futures", "10", "--json") == 0
