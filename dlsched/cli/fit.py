@@ -27,6 +27,7 @@ from dlsched.studies.fitting.words import (
     flags,
     judged_rows,
     learned_rows,
+    nodes_aside,
     sentence,
     unexplained,
 )
@@ -87,3 +88,5 @@ def _show(answer: Fit, scenario: Scenario) -> None:
     print("\nFamilies, mean factor:")
     print_table(FAMILY_HEADER, family_rows(answer))
     print(f"\nThe fitted policy: {printable(flags(answer))}")
+    if aside := nodes_aside(answer):
+        print(aside)

@@ -143,7 +143,8 @@ def learned_rows(answer: Fit) -> list[tuple[str, str, str, str]]:
          "times of maintenance and failures"),
         ("Effective capacity", f"{learned.usable_nodes:,} of {amount(learned.nodes, 'node')}",
          first if setting.capacity < 1 else "all nodes", "drained and reserved nodes"),
-        ("Backfill passes", "as given" if "period" in given else period, "given" if "period" in given else first,
+        ("Backfill passes", "as given" if "period" in given else period,
+         _origin("period", given, learned.period_s is not None),
          "bf_interval in SchedulerParameters" if "order" in given else "slurm.conf (SchedulerParameters)"),
         ("Limits per user", "as given" if "limits" in given else "none" if limits == "nothing added" else limits,
          _origin("limits", given, limits != "nothing added"), "sacctmgr -P show qos, sacctmgr -P show assoc"),
@@ -325,6 +326,14 @@ def flags(answer: Fit) -> str:
     """Return the flags that name the fitted policy on a command line: --policy slurm --param bf_interval=120."""
     params = [f"--param {shlex.quote(f'{name}={_value(value)}')}" for name, value in answer.learned.params.items()]
     return " ".join([f"--policy {answer.learned.policy}", *params])
+
+
+def nodes_aside(answer: Fit) -> str:
+    """Return that the fitted policy was judged with fewer nodes than there are, which no flag says; "" with all."""
+    there, used = answer.learned.nodes, answer.learned.usable_nodes
+    if used == there:
+        return ""
+    return f"It was judged on {used:,} of the {amount(there, 'node')}: leave out as many for the same numbers."
 
 
 def _value(value: object) -> str:
