@@ -407,7 +407,9 @@ def _parsed(data: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise InputError("scenario", "is nested too deeply", "Choose a scenario file") from error
     except ValueError as error:
-        why = f"is not valid {'JSON' if is_json else 'TOML'}: {error!s:.200}"
+        # Python's own words on a number that it will not read are about Python.
+        told = "a number has more than 4,300 digits" if "integer string conversion" in str(error) else str(error)
+        why = f"is not valid {'JSON' if is_json else 'TOML'}: {told:.200}"
         raise InputError("scenario", why, "Correct the file there") from error
 
 
