@@ -195,8 +195,8 @@ def _ends_as_a_node_goes(facts: Facts, gone: Iterable[tuple[int, float]]) -> NDA
     node_of_share, piece = log.share_node[by_node], facts.piece_of_share[by_node]
     for node, times_s in leaves.items():
         here = piece[slice(*np.searchsorted(node_of_share, [node, node + 1]))]
-        ends_s, at_s = log.piece_end_s[here], np.sort(times_s)
-        first_s = np.append(at_s, np.inf)[np.searchsorted(at_s, ends_s - slack_s(ends_s))]
+        ends_s, left_s = log.piece_end_s[here], np.sort(times_s)
+        first_s = np.append(left_s, np.inf)[np.searchsorted(left_s, ends_s - slack_s(ends_s))]
         goes[here[first_s <= ends_s + slack_s(ends_s)]] = True
     return goes
 

@@ -285,10 +285,9 @@ def _save_button(spec: CommitmentSpec, answer: Commitment, scenario: Scenario) -
     if writing.button("Save as scenario", key="commitment-save", help=told):
         with parts.mistakes_shown():
             mix = mix_of(spec, scenario)
-            if rents_nothing(answer):
-                made = changed(mix.without_renting, {mix.key: answer.all_committed})
-            else:
-                made = changed(mix.scenario, {mix.key: answer.best})
+            nothing = rents_nothing(answer)
+            nodes = answer.all_committed if nothing else answer.best
+            made = changed(mix.without_renting if nothing else mix.scenario, {mix.key: nodes or 0})
             session.keep(made.replace(name=scenario.name), based_on=scenario.content_hash)
             session.go("Run")
 
