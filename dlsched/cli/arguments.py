@@ -440,7 +440,8 @@ def _cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limits",
         choices=LIMITS,
-        help="time limits: what policies believe a run time to be (default), of no account, or when a job is ended",
+        help="time limits: what policies believe a run time to be (default), of no account, or when a job is ended "
+        "(with Slurm: OverTimeLimit later)",
     )
     parser.add_argument("--price", type=_usd, metavar="USD", help="price of a node in $ per hour")
 

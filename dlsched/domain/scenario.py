@@ -124,7 +124,7 @@ class SimulationRules(FrozenModel):
         "believe",
         title="Time limits of jobs",
         description="believe: policies take a job's time limit for its run time; kill: the same, and a job that "
-        "reaches its limit is ended as failed; ignore: limits play no part.",
+        "reaches its limit and Slurm's OverTimeLimit, if any, is ended as failed; ignore: limits play no part.",
     )
     bug_share: float = Field(
         0.0,

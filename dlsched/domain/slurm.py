@@ -5,6 +5,7 @@ Names are Slurm's own where a setting is one of Slurm's; times are in seconds, `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, Protocol, Self, TypeVar
 
@@ -34,7 +35,9 @@ class SlurmOptions(FrozenModel):
     PriorityWeightJobSize: Weight | None = Field(None, description="Weight of the size of a job.")
     PriorityWeightPartition: Weight | None = Field(None, description="Weight of PriorityJobFactor of the partition.")
     PriorityWeightQOS: Weight | None = Field(None, description="Weight of the priority of the QOS.")
-    PriorityWeightAssoc: Weight | None = Field(None, description="Weight of the priority of the account or user.")
+    PriorityWeightAssoc: Weight | None = Field(
+        None, description="Not modelled: accounts and users have no priority here. Kept for older scenarios."
+    )
     PriorityWeightTRES: Tres | None = Field(
         None, description="Weights of what a job asks for as a share of its partition: CPU=1000,GRES/gpu=3000."
     )
@@ -93,8 +96,11 @@ class SlurmOptions(FrozenModel):
     )
     defer: bool | None = Field(None, description="YES: jobs are not tried one by one when they are submitted.")
     # ---- time limits and preemption
-    OverTimeLimit_s: float | None = Field(None, ge=0, description="Minutes that a job may run beyond its time limit.")
-    KillWait_s: float | None = Field(None, ge=0, description="Seconds between the end of a time limit and the kill.")
+    OverTimeLimit_s: Annotated[float, Field(ge=0)] | Literal["UNLIMITED"] | None = Field(
+        None,
+        description="Minutes that a job may run beyond its time limit before it is ended; UNLIMITED = never ended.",
+    )
+    KillWait_s: float | None = Field(None, ge=0, description="Not modelled. Kept for older scenarios.")
     PreemptType: Literal["preempt/none", "preempt/partition_prio", "preempt/qos"] | None = Field(
         None,
         description="Jobs that may be stopped for others: of lower partitions, or of the QOS that a QOS lists.",
@@ -103,6 +109,17 @@ class SlurmOptions(FrozenModel):
         None, description="What happens to a stopped job: it is cancelled, or waits again."
     )
 
+    @property
+    def over_time_s(self) -> float:
+        """Seconds that a job may run beyond its time limit; infinity where it is never ended."""
+        given = DEFAULTS.OverTimeLimit_s if self.OverTimeLimit_s is None else self.OverTimeLimit_s
+        return math.inf if given == "UNLIMITED" else float(given or 0)
+
+
+NOT_MODELLED = frozenset({"KillWait_s", "PriorityWeightAssoc"})
+"""Fields that only older scenarios fill: nothing reads them, and no form shows them."""
+OPTIONS = tuple(name for name in SlurmOptions.model_fields if name not in NOT_MODELLED)
+"""Fields that count."""
 
 DEFAULTS = SlurmOptions(
     PriorityType="priority/multifactor", PriorityWeightAge=0, PriorityWeightFairshare=0, PriorityWeightJobSize=0,

@@ -34,8 +34,8 @@ def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) 
     """Return the truth of a scenario at a run seed; the same for every policy.
 
     ``run_s`` (jobs,) the seconds each job runs with what it asks for; None if its work is that. A job with a time limit
-    is believed to run as long as that, and with ``limits`` = "kill" does no more work than it gets done by then on what
-    it asks for; the estimate error is of jobs without one.
+    is believed to run as long as that, and with ``limits`` = "kill" does no more work than it gets done by then, or by
+    the end of the OverTimeLimit of its Slurm, on what it asks for; the estimate error is of jobs without one.
     """
     jobs, options = scenario.workload, scenario.options
     seed = scenario.seed + run_seed
@@ -53,7 +53,8 @@ def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) 
         is_bug = draws[:, 0] < options.bug_share
         work = np.where(is_bug, np.minimum(work, draws[:, 1] * options.bug_within_s * per_s), work)
     if jobs.limit_s is not None and options.limits == "kill":
-        most = np.where(np.isnan(jobs.limit_s), np.inf, jobs.limit_s * per_s)
+        over_s = 0.0 if scenario.slurm is None else scenario.slurm.options.over_time_s
+        most = np.where(np.isnan(jobs.limit_s), np.inf, (jobs.limit_s + over_s) * per_s)
         is_bug |= work > most
         work = np.minimum(work, most)
     if options.cancel_share > 0:

@@ -105,6 +105,16 @@ def _rule(one: Assumption, *, drawn: bool) -> Premise:
     return Premise(one.words, FILLED_IN, "Cluster" if one.is_about_prices else "Jobs")
 
 
+def _ended_at_limit(scenario: Scenario) -> str:
+    """Return when a job is ended, as a part of a sentence: at its limit, after Slurm's OverTimeLimit, or never."""
+    over_s = 0.0 if scenario.slurm is None else scenario.slurm.options.over_time_s
+    if over_s == 0:
+        return "a job that reaches it is ended as failed."
+    if over_s == float("inf"):
+        return "OverTimeLimit is UNLIMITED, so no job is ended."
+    return f"a job that runs {duration(over_s)} beyond it is ended as failed (OverTimeLimit)."
+
+
 def _estimates(scenario: Scenario) -> list[Premise]:
     options, limit_s = scenario.options, scenario.workload.limit_s
     chips = []
@@ -116,8 +126,8 @@ def _estimates(scenario: Scenario) -> list[Premise]:
         label, why = {
             "believe": ("time limits believed", "Policies take a job's time limit for its run time; it runs as long "
                         "as it did."),
-            "kill": ("time limits enforced", "Policies take a job's time limit for its run time; a job that reaches "
-                     "it is ended as failed."),
+            "kill": ("time limits enforced", "Policies take a job's time limit for its run time; "
+                     f"{_ended_at_limit(scenario)}"),
             "ignore": ("time limits ignored", "Policies that use run times see the true ones."),
         }[options.limits]  # fmt: skip
         chips.append(Premise(label, f"{why} {with_limit}", "Run"))

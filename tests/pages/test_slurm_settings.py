@@ -61,7 +61,7 @@ def test_without_settings_the_commands_are_shown(open_page: Any, store: Any) -> 
 def test_what_was_read_is_shown_and_edited(open_page: Any, store: Any) -> None:
     app = opened(open_page, store, FILES)
     assert not app.exception
-    assert "Saved: 22 options, 2 partitions, 2 QOS, 4 accounts, 2 users, 1 reservation, 2 node weights" in shown(app)
+    assert "Saved: 21 options, 2 partitions, 2 QOS, 4 accounts, 2 users, 1 reservation, 2 node weights" in shown(app)
     assert app.button(key="slurm-save").disabled
     app = edit(app, "partitions", 0, MaxTime="3-0")
     assert not app.exception

@@ -12,7 +12,7 @@ import streamlit as st
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.slurm import DEFAULTS, SlurmOptions, SlurmReservation, SlurmSetup
+from dlsched.domain.slurm import DEFAULTS, OPTIONS, SlurmOptions, SlurmReservation, SlurmSetup
 from dlsched.domain.units import DAY_S
 from dlsched.studies.design import Variant
 from dlsched.ui.fields.policy_and_params import say_todays_policy, todays_policy
@@ -239,7 +239,7 @@ def _edited(start: SlurmSetup, tag: str) -> SlurmSetup:
         table = tables.editor(options_frame(texts.options), f"slurm-options-{tag}", OPTION_COLUMNS, live=_with_cells,
                               alt="Options of slurm.conf with their defaults", height=360)  # fmt: skip
         values = table["value"].tolist()
-        options = {name: text_of(value) for name, value in zip(SlurmOptions.model_fields, values, strict=True)}
+        options = {name: text_of(value) for name, value in zip(OPTIONS, values, strict=True)}
     rows = []
     for place, (name, columns, alt) in enumerate((
         ("partitions", PARTITION_COLUMNS, "Partitions with their priorities and time limits"),
@@ -279,8 +279,8 @@ def options_frame(texts: Mapping[str, str]) -> pd.DataFrame:
     """Return the options as a table: name, value, Slurm's default, what it does."""
     defaults = options_text(DEFAULTS)
     rows = [
-        (name.removesuffix("_s"), texts[name], defaults[name] or "–", info.description or "")
-        for name, info in SlurmOptions.model_fields.items()
+        (name.removesuffix("_s"), texts[name], defaults[name] or "–", SlurmOptions.model_fields[name].description or "")
+        for name in OPTIONS
     ]
     return pd.DataFrame(rows, columns=[*OPTION_COLUMNS])
 

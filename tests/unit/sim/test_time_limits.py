@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.slurm import SlurmOptions, SlurmSetup
 from dlsched.domain.truth import realise
 from dlsched.policies.registry import find
 from dlsched.sim import kernels
@@ -57,6 +58,22 @@ def test_a_job_runs_past_its_limit_unless_limits_end_jobs() -> None:
     assert (killed.log.job_end_s.tolist(), killed.metrics["failed"]) == ([30, 40], 1)
     assert killed.jobs["status"].tolist() == ["failed", "completed"]
     assert killed.audit() == []
+
+
+@pytest.mark.parametrize(("over_time", "ends"), [(None, [30, 40]), (50.0, [80, 90]), (70.0, [100, 110]),
+                                                 ("UNLIMITED", [100, 110])])  # fmt: skip
+@pytest.mark.parametrize("policy", ["fifo", "slurm"])
+def test_slurm_ends_jobs_at_the_limit_and_over_time_limit(policy: str, over_time: Any, ends: list[float]) -> None:
+    """The first job runs 100 s with a limit of 30 s: it ends at min(100, 30 + OverTimeLimit); belief stays 30 s."""
+    late = jobs((0, 100, 8), (1, 10, 8), limit_s=[30.0, 60.0])
+    setup = SlurmSetup(options=SlurmOptions(OverTimeLimit_s=over_time, batch_sched_delay=0))
+    run = simulate(scenario(late, limits="kill").replace(slurm=setup), policy)
+    assert run.audit() == []
+    assert run.log.job_end_s[0] == ends[0]
+    assert run.metrics["failed"] == (1 if ends[0] < 100 else 0)
+    assert run.truth.believed_work.tolist() == [30, 60]
+    if policy == "fifo":
+        assert run.log.job_end_s.tolist() == ends
 
 
 def test_the_limit_is_of_the_request_where_jobs_are_faster_with_more_gpus() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import Any, get_args
 
-from dlsched.domain.slurm import SlurmOptions
+from dlsched.domain.slurm import OPTIONS, SlurmOptions
 from dlsched.workload.readers.formats import Head
 from dlsched.workload.readers.slurm_settings.part import (
     NO_VALUE,
@@ -31,7 +32,7 @@ _NAMES = re.compile(
 )
 MOST_WEIGHTS = 20_000
 LONGEST_LIST = 10_000
-FIELD_OF = {name.removesuffix("_s").lower(): name for name in SlurmOptions.model_fields}
+FIELD_OF = {name.removesuffix("_s").lower(): name for name in OPTIONS}
 """Option of slurm.conf or item of SchedulerParameters, in small letters -> field of SlurmOptions."""
 IN_PARAMETERS = frozenset(key for key, name in FIELD_OF.items() if name[0].islower())
 """Those that are items of SchedulerParameters."""
@@ -42,6 +43,7 @@ _RELATED: dict[str, set[str]] = {
     "PrioritySiteFactorParameters": set(), "PreemptExemptTime": {"00:00:00", "0"}, "PreemptParameters": set(),
     "TopologyPlugin": {"topology/none", "topology/default", "topology/flat", "topology/tree"},
     "SuspendTime": {"infinite"}, "CompleteWait": {"0", "0 sec"}, "EnforcePartLimits": {"no"},
+    "KillWait": {"0", "0 sec"}, "PriorityWeightAssoc": {"0"},
 }  # fmt: skip
 """Options that bear on when jobs start and are not modelled -> values, in small letters, that change nothing.
 
@@ -111,7 +113,7 @@ def _config_lines(content: str) -> Iterator[dict[str, str]]:
 
 
 def _option(part: Part, key: str, value: str) -> None:
-    if value.lower() in NO_VALUE:
+    if value.lower() in NO_VALUE and not (key == "overtimelimit" and seconds(value) == inf):
         return
     if key == "schedulerparameters":
         for item in value.replace(" ", "").lstrip("=").split(","):
@@ -158,8 +160,8 @@ def _value(part: Part, field: str, text: str) -> Any:
         return flags
     if field == "PriorityWeightTRES":
         return tres(text, part.left_out, "plain")
-    if field == "KillWait_s":
-        return number(text)
+    if field == "OverTimeLimit_s" and seconds(text) == inf:
+        return "UNLIMITED"
     if field.endswith("_s"):
         value = seconds(text)
         return None if value is None else min(value, YEAR_S)

@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from dlsched.domain.errors import InputError
-from dlsched.domain.slurm import SlurmAssociation, SlurmLimits, SlurmOptions, SlurmPartition, SlurmQos, SlurmSetup
+from dlsched.domain.slurm import (
+    NOT_MODELLED,
+    OPTIONS,
+    SlurmAssociation,
+    SlurmLimits,
+    SlurmOptions,
+    SlurmPartition,
+    SlurmQos,
+    SlurmSetup,
+)
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.workload.readers.slurm_settings.conf import read_option, read_partition
 from dlsched.workload.readers.slurm_settings.found import merged
@@ -69,8 +78,9 @@ def setup_of(texts: Texts, before: SlurmSetup) -> SlurmSetup:
         *_parts("account or user", ACCOUNT, texts.accounts, read_association),
     ]).setup  # fmt: skip
     same_options = options_text(found.options) == options_text(before.options)
+    unseen = {name: getattr(before.options, name) for name in NOT_MODELLED}
     return before.model_copy(update={
-        "options": before.options if same_options else found.options,
+        "options": before.options if same_options else found.options.model_copy(update=unseen),
         "partitions": _kept(found.partitions, before.partitions, partition_row),
         "qos": _kept(found.qos, before.qos, qos_row),
         "associations": _kept(found.associations, before.associations, account_row),
@@ -138,13 +148,15 @@ def _kept(found: Sequence[_Model], before: Sequence[_Model], row_of: Callable[[A
 
 def options_text(options: SlurmOptions) -> dict[str, str]:
     """Return each option as slurm.conf has it; "" = not given."""
-    return {field: option_text(field, getattr(options, field)) for field in SlurmOptions.model_fields}
+    return {field: option_text(field, getattr(options, field)) for field in OPTIONS}
 
 
 def option_text(field: str, value: Any) -> str:
     """Return the value of an option as slurm.conf has it."""
     if value is None:
         return ""
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "YES" if value else "NO"
     if isinstance(value, dict):
@@ -153,9 +165,7 @@ def option_text(field: str, value: Any) -> str:
         return ",".join(value)
     if field in ("bf_window_s", "OverTimeLimit_s", "PriorityCalcPeriod_s") and value % MINUTE_S == 0:
         return _plain(value / MINUTE_S)
-    if field.endswith("_s") and field != "KillWait_s":
-        return time_text(value)
-    return value if isinstance(value, str) else _plain(value)
+    return time_text(value) if field.endswith("_s") else _plain(value)
 
 
 def partition_row(one: SlurmPartition) -> dict[str, str]:

@@ -17,7 +17,7 @@ def read(*texts: str) -> SlurmFound:
 
 
 def test_options_of_slurm_conf() -> None:
-    """By slurm.conf(5): half-life and ages as D-H, the period in minutes, bf_window in minutes, KillWait in seconds."""
+    """By slurm.conf(5): half-life and ages as D-H, the period and OverTimeLimit in minutes, bf_interval in seconds."""
     options = read(CONF).setup.options.model_dump(exclude_none=True)
     assert options == {
         "SchedulerType": "sched/backfill", "bf_interval": 120, "bf_window_s": 2 * DAY, "bf_resolution": 600,
@@ -26,7 +26,7 @@ def test_options_of_slurm_conf() -> None:
         "PriorityCalcPeriod_s": 300, "PriorityWeightAge": 1000, "PriorityWeightFairshare": 100_000,
         "PriorityWeightTRES": {"cpu": 100, "mem": 50, "gres/gpu": 2000}, "PriorityFavorSmall": False,
         "PriorityFlags": ("NO_FAIR_TREE", "ACCRUE_ALWAYS"), "FairShareDampeningFactor": 5,
-        "PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE", "OverTimeLimit_s": 600, "KillWait_s": 45,
+        "PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE", "OverTimeLimit_s": 600,
     }  # fmt: skip
 
 
@@ -39,10 +39,10 @@ def test_partitions_and_weights_of_nodes() -> None:
     assert (gpu.exclusive, gpu.PreemptMode) == (True, "OFF")
     assert gpu.TRESBillingWeights == {"cpu": 1, "mem": 0.25, "gres/gpu:a100": 8}
     assert found.setup.node_weights == {"n[01-04]": 10, "g[1-2]": 50}
-    assert found.sources == ("slurm.conf (22 options, 2 partitions, 2 node weights)",)
+    assert found.sources == ("slurm.conf (21 options, 2 partitions, 2 node weights)",)
     assert found.notes == (
         "slurm.conf, not modelled: SchedulerParameters bf_continue, PriorityFlags ACCRUE_ALWAYS, PreemptMode GANG, "
-        "AllowAccounts of a partition",
+        "KillWait, AllowAccounts of a partition",
     )
 
 
@@ -80,14 +80,21 @@ PartitionName=cpu
 """
     found = read(config, partition)
     assert found.setup.options.model_dump(exclude_none=True) == {
-        "KillWait_s": 45, "OverTimeLimit_s": 600, "PriorityCalcPeriod_s": 300, "PriorityDecayHalfLife_s": 7 * DAY,
+        "OverTimeLimit_s": 600, "PriorityCalcPeriod_s": 300, "PriorityDecayHalfLife_s": 7 * DAY,
         "PriorityFavorSmall": False, "bf_window_s": 2 * DAY, "defer": True,
     }  # fmt: skip
     assert [(p.name, p.QOS, p.PriorityTier, p.MaxTime_s) for p in found.setup.partitions] == [
         ("gpu", "gpuqos", 20, 2 * DAY), ("cpu", "", 1, None),
     ]  # fmt: skip
-    assert found.notes == ()
-    assert found.sources == ("scontrol show config (7 options)", "scontrol show partition (2 partitions)")
+    assert found.notes == ("scontrol show config, not modelled: KillWait",)
+    assert found.sources == ("scontrol show config (6 options)", "scontrol show partition (2 partitions)")
+
+
+def test_a_time_over_the_limit_without_end() -> None:
+    for word in ("UNLIMITED", "infinite"):
+        options = read(f"OverTimeLimit={word}\nPriorityWeightAge=1").setup.options
+        assert (options.OverTimeLimit_s, options.over_time_s) == ("UNLIMITED", float("inf"))
+    assert read("PriorityWeightAge=1").setup.options.over_time_s == 0
 
 
 def test_what_cannot_be_read_is_left_out_and_named() -> None:

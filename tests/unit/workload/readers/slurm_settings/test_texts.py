@@ -40,7 +40,8 @@ SETUPS = st.builds(
     SlurmSetup,
     options=st.builds(
         SlurmOptions, PriorityWeightAge=st.none() | st.integers(0, 2**32), PriorityMaxAge_s=TIMES,
-        PriorityCalcPeriod_s=TIMES, bf_window_s=TIMES, KillWait_s=TIMES, defer=st.none() | st.booleans(),
+        PriorityCalcPeriod_s=TIMES, bf_window_s=TIMES, OverTimeLimit_s=TIMES | st.just("UNLIMITED"),
+        defer=st.none() | st.booleans(),
         PriorityWeightTRES=st.none() | TRES.filter(bool), PriorityFlags=st.none() | st.just(("NO_FAIR_TREE",)),
         FairShareDampeningFactor=st.none() | st.sampled_from([0.5, 3.0]), PreemptMode=MODES,
     ),
@@ -89,6 +90,15 @@ def test_an_edit_keeps_what_is_not_shown() -> None:
     assert after.partitions[0] is odd
 
 
+def test_options_that_are_not_modelled_are_not_shown_and_stay() -> None:
+    """Older scenarios have them; their hash must not change by an edit of something else."""
+    before = SlurmSetup(options=SlurmOptions(KillWait_s=45, PriorityWeightAssoc=7))
+    texts = texts_of(before)
+    assert not {"KillWait_s", "PriorityWeightAssoc"} & set(texts.options)
+    after = setup_of(texts._replace(options={**texts.options, "OverTimeLimit_s": "10"}), before)
+    assert after.options == SlurmOptions(KillWait_s=45, PriorityWeightAssoc=7, OverTimeLimit_s=600)
+
+
 def test_all_files_read_the_same_from_their_texts() -> None:
     setup = read_slurm((text.encode(), name) for name, text in FILES.items()).setup
     texts = texts_of(setup)
@@ -97,12 +107,14 @@ def test_all_files_read_the_same_from_their_texts() -> None:
 
 def test_defaults_are_written_as_slurm_conf_has_them() -> None:
     texts = options_text(DEFAULTS)
-    shown = {name: texts[name] for name in ("PriorityMaxAge_s", "PriorityCalcPeriod_s", "bf_window_s", "KillWait_s")}
+    shown = {
+        name: texts[name] for name in ("PriorityMaxAge_s", "PriorityCalcPeriod_s", "bf_window_s", "OverTimeLimit_s")
+    }
     assert shown == {
         "PriorityMaxAge_s": "7-00:00:00",
         "PriorityCalcPeriod_s": "5",
         "bf_window_s": "1440",
-        "KillWait_s": "30",
+        "OverTimeLimit_s": "0",
     }
 
 

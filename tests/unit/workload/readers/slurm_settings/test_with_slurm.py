@@ -39,7 +39,7 @@ def test_time_limits_come_from_the_partition_and_else_from_the_log(log: Path) ->
     assert scenario.workload.limit_s is not None
     assert scenario.workload.limit_s.tolist() == [3 * 86400, 3600, 1800, 1800]
     words = next(one.words for one in scenario.assumptions if one.kind == "slurm")
-    assert words.startswith("Slurm: settings from slurm.conf (22 options, 2 partitions, 2 node weights)")
+    assert words.startswith("Slurm: settings from slurm.conf (21 options, 2 partitions, 2 node weights)")
     assert "1 job without a time limit gets DefaultTime, else MaxTime, of its partition" in words
     assert "1 job has a time limit above MaxTime of its partition" in words
 
