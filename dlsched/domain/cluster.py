@@ -35,7 +35,7 @@ class VmType(FrozenModel):
     cpus: float | None = Field(None, ge=0, description="CPU cores per node; empty = no limit.")
     mem_gib: float | None = Field(None, ge=0, description="Memory per node in GiB; empty = no limit.")
     disk_gib: float | None = Field(None, ge=0, description="Disk per node in GiB; empty = no limit.")
-    usd_per_h: float | None = Field(None, ge=0, le=1e9, description="Price per node in $/h; empty = no price.")
+    usd_per_h: float | None = Field(None, ge=0, le=1e12, description="Price per node in $/h; empty = no price.")
     speed: float = Field(1.0, gt=0, description="Speed of one GPU relative to the GPU the trace was recorded on.")
 
     @model_serializer(mode="wrap")
