@@ -128,7 +128,7 @@ def _running_at(facts: Facts, time_s: Floats) -> Ints:
     return _under_way(from_s[counts], to_s[counts], time_s, -2 * slack_s(time_s))
 
 
-def _under_way(from_s: Floats, to_s: Floats, time_s: Floats, slack: Floats) -> Ints:
+def _under_way(from_s: Floats, to_s: Floats, time_s: Floats, slack: Floats | float) -> Ints:
     """Return how many of the spans hold each time, taken as longer by ``slack`` at both ends; below 0 as shorter."""
     begun = np.searchsorted(np.sort(from_s), time_s + slack, side="right")
     return begun - np.searchsorted(np.sort(to_s), time_s - slack, side="right")
@@ -153,10 +153,8 @@ def _leased_at(facts: Facts, time_s: Floats) -> Ints:
     found = np.zeros(len(pool), dtype=np.int64)
     for number in np.unique(pool):
         here = np.flatnonzero(pool == number)
-        shift = 2 * slack_s(time_s[here])
-        begun = np.searchsorted(np.sort(log.lease_start_s[here]), time_s[here] + shift, side="right")
-        over = np.searchsorted(np.sort(log.lease_end_s[here]), time_s[here] + shift, side="right")
-        found[here] = begun - over
+        after_s = time_s[here] + 2 * slack_s(time_s[here])
+        found[here] = _under_way(log.lease_start_s[here], log.lease_end_s[here], after_s, 0.0)
     return found
 
 
