@@ -297,6 +297,11 @@ class Cluster(FrozenModel):
         return any(pool.terms is not None for pool in self.pools)
 
     @property
+    def kind_of_node(self) -> tuple[str, ...]:
+        """How each node is paid for: owned, reserved, on-demand or spot."""
+        return tuple(pool.kind for pool in self.pools for _ in range(pool.count))
+
+    @property
     def has_evictions(self) -> bool:
         """Whether spot nodes are taken back at random times."""
         return any(p.terms is not None and p.terms.evictions_per_h > 0 for p in self.pools if p.count)

@@ -140,7 +140,7 @@ def node_bars(
     groups: Sequence[str] | None = None,
     gpus_of_node: Mapping[int, float] | None = None,
     leases: pd.DataFrame | None = None,
-    kinds: Mapping[int, str] | None = None,
+    kinds: Sequence[str] | None = None,
     alt: str = "",
     clock: Clock = DAYS,
     found: str = "",

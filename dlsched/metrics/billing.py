@@ -87,7 +87,7 @@ def up_stays(scenario: Scenario, log: RunLog) -> Stays:
 
 def usd_by_kind(cluster: Cluster, stays: Stays, usd: Floats) -> dict[str, float]:
     """Return the bills of owned, reserved, on-demand and spot nodes; a kind that no pool has is left out."""
-    kind = np.repeat(np.array([pool.kind for pool in cluster.pools]), [pool.count for pool in cluster.pools])
+    kind = np.array(cluster.kind_of_node)
     kinds = dict.fromkeys(pool.kind for pool in cluster.pools)
     return {name: float(usd[kind[stays.node] == name].sum()) for name in kinds}
 

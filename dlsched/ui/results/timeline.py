@@ -80,13 +80,6 @@ def cpu_nodes(scenario: Scenario) -> np.ndarray:
     )
 
 
-def kinds_of_nodes(scenario: Scenario) -> dict[int, str]:
-    """Return how each node is paid for: owned, reserved, on-demand or spot."""
-    pools = scenario.cluster.pools
-    kinds = [pool.kind for pool in pools for _ in range(pool.count)]
-    return dict(enumerate(kinds))
-
-
 def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "state") -> Raster:
     """Return the overview of a window."""
     free = scenario.cluster.free_slots
@@ -360,7 +353,7 @@ def _node_picture(
         groups=(highlight,) if highlight else groups,
         gpus_of_node={node: float(sizes[node]) for node in range(shown.first_node, shown.last_node + 1)},
         leases=leases,
-        kinds=None if free or leases is None else kinds_of_nodes(scenario),
+        kinds=None if free or leases is None else scenario.cluster.kind_of_node,
         clock=clock,
         found="" if found is None else str(found["job_id"]),
     )
