@@ -72,8 +72,7 @@ def _everyday(scenario: Scenario) -> list[Recommended]:
             Recommended("easy-backfill", f"Jobs ask for {sizes}: small ones fill gaps while a large one waits.")
         )
     gittins = Recommended(
-        "gittins",
-        "Needs no run times: starts what past jobs suggest will end soonest; usually pauses fewer jobs than LAS.",
+        "gittins", "Needs no run times: starts what past jobs say ends soonest; usually pauses fewer jobs than LAS."
     )
     if scenario.speed.kind == "scaling" and not scenario.cluster.free_slots:
         return [
