@@ -199,8 +199,8 @@ def named_variants(
     """
     checked = {}
     for policy, given in params.items():
-        values = resolve_policy(scenario, policy, given).values
-        checked[policy] = {name: values[name] for name in given}
+        resolved = resolve_policy(scenario, policy, given)
+        checked[policy] = {name: resolved.values[name] for name in resolved.spec.by_field(given)}
     variants = {registry.find(one).label: Variant(policy=one, params=checked.get(one, {})) for one in policies}
     base = next(iter(variants.values()))
     for policy, asked in options:

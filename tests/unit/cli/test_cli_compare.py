@@ -104,6 +104,13 @@ def test_parameters_and_cluster_reach_the_runs(exact_file: str, capsys: pytest.C
     assert answer["runs"][1]["metrics"]["vm_cost"] == pytest.approx(run.metrics["vm_cost"])
 
 
+def test_parameters_in_slurms_notation_are_told_in_seconds(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["--policies", "fifo,slurm", "--param", "slurm.PriorityMaxAge=5:00:00", "--param", "slurm.defer=true"]
+    assert main(["compare", exact_file, *typed, "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["policies"]["slurm"]["params"] == {"PriorityMaxAge_s": 18_000.0, "defer": "YES"}
+
+
 def test_the_memo_is_written_in_all_kinds(random_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(tmp_path / f"memo.{kind}") for kind in ("html", "pptx", "xlsx")]
     outs = [part for file in files for part in ("--out", file)]

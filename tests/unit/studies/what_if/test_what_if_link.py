@@ -70,6 +70,13 @@ def test_the_words_of_a_link_by_hand() -> None:
     }  # fmt: skip
 
 
+def test_a_link_in_slurms_notation_is_read_as_the_parameters_of_the_policy() -> None:
+    link = {"policy": ["slurm"], "with": ["bf_window:1440"], "param": ["bf_window_s:3600", 'PriorityMaxAge:"7-0"']}
+    spec = read_link(link, SCENARIO, "fifo")
+    assert spec.baseline.params == {"bf_window_s": 86_400}
+    assert spec.changed.params == {"bf_window_s": 3600, "PriorityMaxAge_s": 604_800}
+
+
 def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:
     assert read_link({}, SCENARIO, "fifo") == unchanged(SCENARIO, "fifo")
     assert read_link({}, SCENARIO, "fifo").futures == usual_futures(SCENARIO)
