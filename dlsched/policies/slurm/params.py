@@ -75,6 +75,10 @@ class SlurmParams(FrozenModel):
     bf_window_s: float | None = _setting(
         "bf_window", "How far ahead the backfill pass books nodes. Default 1 day. Also bf_window=1440.", "s", ge=60
     )
+    bf_window_linear: float | None = _setting(
+        "bf_window_linear", "Time by which a backfill pass looks further ahead at each step; 0 = doubling. Default 0.",
+        "s", ge=0,
+    )  # fmt: skip
     bf_resolution: float | None = _setting(
         "bf_resolution", "Bookings are rounded down to multiples of this time. Default 1 min.", "s", ge=1
     )
@@ -83,6 +87,17 @@ class SlurmParams(FrozenModel):
     )
     bf_max_job_user: int | None = _setting(
         "bf_max_job_user", "Jobs of one user that a backfill pass looks at; 0 = all. Default 0.", ge=0, le=1_000_000
+    )
+    bf_max_job_part: int | None = _setting(
+        "bf_max_job_part", "Jobs of one partition that a backfill pass looks at; 0 = all. Default 0.",
+        ge=0, le=1_000_000,
+    )  # fmt: skip
+    bf_max_job_user_part: int | None = _setting(
+        "bf_max_job_user_part", "Jobs of one user in one partition that a backfill pass looks at; 0 = all. Default 0.",
+        ge=0, le=1_000_000,
+    )  # fmt: skip
+    bf_max_job_start: int | None = _setting(
+        "bf_max_job_start", "Jobs that a backfill pass starts at most; 0 = no limit. Default 0.", ge=0, le=1_000_000
     )
     batch_sched_delay: float | None = _setting(
         "batch_sched_delay", "Time between two main passes, at least. Default 3 s.", "s", ge=0, le=1e6
@@ -93,6 +108,10 @@ class SlurmParams(FrozenModel):
     default_queue_depth: int | None = _setting(
         "default_queue_depth", "Jobs that the other main passes look at. Default 100.", ge=1, le=1_000_000
     )
+    partition_job_depth: int | None = _setting(
+        "partition_job_depth", "Jobs of one partition that a main pass looks at; 0 = all. Default 0.",
+        ge=0, le=1_000_000,
+    )  # fmt: skip
     defer: Literal["YES", "NO"] | None = _setting(
         "defer", "YES: a job is not tried alone at its submission. Default NO."
     )

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.slurm import OPTIONS, SlurmOptions
 from dlsched.policies.registry import find
+from dlsched.policies.slurm.params import SlurmParams
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,16 @@ from dlsched.policies.registry import find
 )
 def test_slurms_notation(name: str, value: Any, field: str, expected: Any):
     assert find("slurm").parse({name: value}).model_dump()[field] == expected
+
+
+def test_every_depth_and_time_of_the_passes_is_a_parameter():
+    """What goes before the settings of the scenario goes before Slurm's defaults too."""
+    passes = [name for name in OPTIONS if name[0].islower() and name != "defer"]
+    assert {"bf_max_job_part", "bf_max_job_user_part", "bf_max_job_start", "partition_job_depth"} < set(passes)
+    for name in passes:
+        params = find("slurm").parse({name: 77})
+        assert isinstance(params, SlurmParams)
+        assert getattr(params.over(SlurmOptions()), name) == 77, name
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def test_running_jobs_end_in_groups_of_double_length():
     assert starts(run(jobs, nodes=4))[5] == 30
     linear = SlurmSetup(options=SlurmOptions(bf_window_linear=5))
     assert starts(run(jobs, nodes=4, setup=linear))[5] > 30
+    assert starts(run(jobs, nodes=4, params={"bf_window_linear": 5}))[5] > 30
 
 
 def test_a_start_after_the_end_of_a_slot_is_tried_again_from_there():
