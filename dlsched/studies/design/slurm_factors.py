@@ -19,11 +19,11 @@ from dlsched.studies.design.factor import Factor, Kind, Value
 NONE, PARENT, MIXED = "none", "parent", "differs by account"
 FAMILIES = ("limit", "qos", "shares")
 LIMITS: Mapping[str, Mapping[str, str]] = {
-    "user": {"MaxJobs": "MaxJobsPU", "GrpJobs": "GrpJobs", "GrpTRES": "GrpTRES"},
-    "account": {"MaxJobs": "MaxJobsPU", "GrpJobs": "GrpJobs", "GrpTRES": "GrpTRES"},
+    "user": {"MaxJobs": "MaxJobsPU", "GrpJobs": "GrpJobs", "GrpTRES": "GrpTRES", "MaxTRES": "MaxTRESPJ"},
+    "account": {"MaxJobs": "MaxJobsPU", "GrpJobs": "GrpJobs", "GrpTRES": "GrpTRES", "MaxTRES": "MaxTRESPJ"},
     "qos": {
         "GrpJobs": "GrpJobs", "MaxJobsPerUser": "MaxJobsPU", "MaxJobsPerAccount": "MaxJobsPA", "GrpTRES": "GrpTRES",
-        "MaxTRESPerUser": "MaxTRESPU", "MaxTRESPerAccount": "MaxTRESPA",
+        "MaxTRESPerUser": "MaxTRESPU", "MaxTRESPerAccount": "MaxTRESPA", "MaxTRES": "MaxTRESPJ",
     },
 }  # fmt: skip
 """Limits that the policy slurm keeps, by whose they are: the name that sacctmgr takes -> field of SlurmLimits."""
@@ -34,6 +34,7 @@ TEXTS: Mapping[str, str] = {
     "GrpTRES": "What the running jobs of all together hold",
     "MaxTRESPU": "What the running jobs of each user hold",
     "MaxTRESPA": "What the running jobs of each account hold",
+    "MaxTRESPJ": "What one job holds",
 }
 UNITS: Mapping[str, str] = {"cpu": "CPUs", "mem": "GiB", "node": "nodes in use"}
 QOS_FIELDS: Mapping[str, tuple[str, Kind, float, str]] = {
