@@ -342,7 +342,10 @@ class Book:
             found.append((("qos", quality, "user", user), limits.MaxJobsPU, limits.MaxTRESPU))
             found.append((("qos", quality, "account", account), limits.MaxJobsPA, limits.MaxTRESPA))
         of_job = next((one.limits for one in chain if one and one.limits.MaxTRESPJ), SlurmLimits())
-        most = [*(tres for _, _, tres in found[1:]), *(one.MaxTRESPJ for one in (of_job, *named.values()))]
+        own_most = {  # of one job: the partition's QOS goes before the job's, and that before its user and account
+            name.lower(): most for limits in (of_job, *named.values()) for name, most in limits.MaxTRESPJ.items()
+        }
+        most = [*(tres for _, _, tres in found[1:]), own_most]
         amounts = dict(zip(self._columns, self._core.amounts[kind].tolist(), strict=True))
         if any(amounts.get(name.lower(), 0.0) > most_of + ROOM for tres in most for name, most_of in tres.items()):
             found.append((("nothing",), 0, {}))

@@ -165,6 +165,16 @@ def test_a_job_larger_than_a_given_limit_never_starts(limits: dict[str, Any], of
     assert log.stalled
 
 
+def test_the_largest_job_of_a_qos_goes_before_that_of_an_account():
+    setup = SlurmSetup(
+        qos=(SlurmQos(name="wide", limits=SlurmLimits(MaxTRESPJ={"gres/gpu": 3})),),
+        associations=(SlurmAssociation(account="a", limits=SlurmLimits(MaxTRESPJ={"gres/gpu": 2})),),
+    )
+    log = run([(0, 100, 3), (0, 100, 3)], 3, setup, group=["a", "a"], job_class=["wide", "normal"])
+    assert starts(log)[0] == 0
+    assert np.isnan(starts(log)[1])
+
+
 def test_a_stall_is_only_explained_by_a_limit_that_there_is():
     """The same log under a limit of three GPUs: the auditor does not believe what the policy says."""
     limits = {cap: SlurmSetup(associations=(
