@@ -113,6 +113,8 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return f"{key.partition('.')[2]} as {value}"
     if key == "vm_types":
         return f"only the VM types {listed(str(value).split('+'))}"
+    if key.startswith("param."):  # it begins with the name of the policy, as it is within a sentence
+        return f"{label.partition(' (')[0]} {value_words(key, unit, value)}"
     name = "run times" if key == "run_time_spread" else within_sentence(label.partition(" (")[0])
     return f"{name} {value_words(key, unit, value)}"
 
