@@ -40,6 +40,7 @@ from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.conditions import refuse_options
 from dlsched.studies.sizing.targets import Target, read_target
 from dlsched.studies.sweep.run import read_axis, run_sweep
+from dlsched.studies.sweep.spec import policy_of
 from dlsched.studies.what_if.spec import planned
 
 METRICS = ("wait_mean", "wait_p95", "jct_mean", "late_share", "cost_month", "completed")
@@ -360,7 +361,7 @@ def _with_sums(scenario: Scenario, changes: Mapping[str, Value]) -> dict[str, Va
     """Return changes in which texts with a sign, as in ``{"nodes": "+2"}``, are added to what the scenario has."""
     found = dict(changes)
     for key, value in changes.items():
-        own = factor_of(scenario, key).own(scenario)
+        own = None if policy_of(key) else factor_of(scenario, key).own(scenario)
         if isinstance(value, str) and value.strip()[:1] in ("+", "-") and isinstance(own, int | float):
             try:
                 found[key] = own + float(value)

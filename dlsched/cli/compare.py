@@ -19,6 +19,7 @@ from dlsched.policies import registry
 from dlsched.report.alternatives import condition_of
 from dlsched.report.compared import LEAST, MOST, Compared, named_variants, run_compared
 from dlsched.studies.sizing.conditions import read_condition
+from dlsched.studies.sweep.spec import policy_of
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.formats import amount, capital
 
@@ -42,7 +43,7 @@ def computed(options: Namespace) -> Compared:
     sets = [read_set(text, policies[0]) for text in options.set]
     params = params_by_policy(options.param, list(dict.fromkeys([*policies, *(policy for policy, _ in sets)])))
     scenario = with_options(loaded(options), options)
-    happens = [part for text in options.condition for part in text.split(",")]
+    happens = [part for text in options.condition for part in split_changes(text)]
     condition = condition_of(scenario, read_condition(happens, scenario))
     variants = named_variants(scenario, policies, sets, params, "--set ")
     futures = futures_of(options, scenario)
@@ -51,17 +52,31 @@ def computed(options: Namespace) -> Compared:
     return replace(found, trust=known_trust(scenario, policies[0], options))
 
 
-def read_set(text: str, policy: str) -> tuple[str, dict[str, str]]:
-    """Return policy and changes of "nodes=10" or "policy=sjf,nodes=10,demand=1.2"; ``policy`` where it names none."""
-    found: dict[str, str] = {}
-    for part in text.split(","):
+def split_changes(text: str) -> list[str]:
+    """Return the parts of "nodes=10,nodes.A100, 80 GB=2": a name may hold commas, so what has no "=" begins the next.
+
+    What is left behind the last "=" belongs to its value.
+    """
+    parts = [""]
+    for piece in text.split(","):
+        parts[-1] += f",{piece}" if parts[-1] else piece
+        if "=" in piece:
+            parts.append("")
+    *whole, rest = parts
+    return [*whole[:-1], f"{whole[-1]},{rest}" if rest else whole[-1]] if whole else [rest]
+
+
+def read_set(text: str, policy: str) -> tuple[str, dict[str, Any]]:
+    """Return policy and changes of "nodes=10" or "policy=sjf,nodes=10,sjf.x=1"; ``policy`` where it names none."""
+    found: dict[str, Any] = {}
+    for part in split_changes(text):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (equals and key and value):
             why = "is not of the form KEY=VALUE"
             raise InputError(f"--set {text}", why, "Write it as in --set nodes=10,demand=1.2")
         if key in found:
             raise InputError(f"--set {text}", f"names {key} twice", "Remove one of them")
-        found[key] = value
+        found[key] = parse_params([f"{key}={value}"])[key] if policy_of(key) else value
     return registry.find(found.pop("policy", policy)).key, found
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from dlsched.cli.output import clear_line, print_json, print_metrics, printable, progress_line
 from dlsched.cli.reading import loaded
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.plan import REASON_TEXT, WaitReason
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
+from dlsched.sim.log import JobStatus
 from dlsched.studies.simulation import Run, resolve_policy, simulate, timed
 from dlsched.wording.counted import counted_of, room_words
 from dlsched.wording.formats import Kind, amount, as_cell
@@ -173,6 +177,15 @@ def with_prices(cluster: Cluster, usd_per_h: float | None) -> Cluster:
     return cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
 
 
+def _show_left(done: Run) -> None:
+    """Say why jobs still wait where a run ended because nothing could happen any more."""
+    log = done.log
+    said = dict(zip(log.wait_row.tolist(), log.wait_reason.tolist(), strict=True))
+    left = np.flatnonzero(log.job_status == JobStatus.UNFINISHED).tolist() if log.stalled else []
+    for reason, number in Counter(said.get(row, WaitReason.NOT_RECORDED) for row in left).most_common():
+        print(f"{amount(number, 'job')} left waiting: {REASON_TEXT[WaitReason(reason)]}")
+
+
 def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     if options.json:
         print_json(answer)
@@ -195,6 +208,7 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     if remark:
         print(f"note: {remark}")
     print_metrics(answer["metrics"], counted)
+    _show_left(done)
     print("audit: " + ("clean" if not answer["audit"] else amount(len(answer["audit"]), "violation")))
     for line in answer["audit"]:
         print(f"  {printable(line)}")

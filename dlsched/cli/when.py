@@ -130,7 +130,7 @@ def _show(answer: When, clock: Clock) -> None:
             print(GPUS_NOTE)
     if answer.jobs:
         print()
-        _print(rows_of(answer, clock))
+        _print(rows_of(answer, clock), next((n for n, job in enumerate(answer.jobs) if job.job_id == answer.job), 0))
         print()
     for note in notes_of(answer):
         print(printable(note))
@@ -142,7 +142,9 @@ def _show_score(score: Score) -> None:
     print(SCORE_NOTE)
 
 
-def _print(rows: Sequence[Mapping[str, Any]]) -> None:
-    print_table([*rows[0]], [[*row.values()] for row in rows[:MOST_ROWS]])
-    if len(rows) > MOST_ROWS:
-        print(f"and {len(rows) - MOST_ROWS:,} more; --csv writes all of them")
+def _print(rows: Sequence[Mapping[str, Any]], asked: int = 0) -> None:
+    """Print the first MOST_ROWS rows, and the row that was asked for if it is further down."""
+    shown = [*rows[:MOST_ROWS], *rows[max(asked, MOST_ROWS) : asked + 1]]
+    print_table([*rows[0]], [[*row.values()] for row in shown])
+    if len(rows) > len(shown):
+        print(f"and {len(rows) - len(shown):,} more; --csv writes all of them")

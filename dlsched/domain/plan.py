@@ -57,6 +57,7 @@ class WaitReason(IntEnum):
     TOO_LARGE = 13
     OVER_LIMIT = 14
     HOURS = 15
+    BEYOND_LIMIT = 16
 
 
 REASON_TEXT: Mapping[WaitReason, str] = {
@@ -76,6 +77,7 @@ REASON_TEXT: Mapping[WaitReason, str] = {
     WaitReason.TOO_LARGE: "larger than its queue may ever hold",
     WaitReason.OVER_LIMIT: "its user, account or QOS is at a limit",
     WaitReason.HOURS: "jobs this long do not start at these hours",
+    WaitReason.BEYOND_LIMIT: "larger than a limit of its user, account or QOS, so that it never starts",
 }
 
 

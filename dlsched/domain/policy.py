@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
@@ -155,7 +155,8 @@ class PolicySpec:
     argument of ``build``. ``draws`` says that it decides with random numbers of its own, so that another run seed gives
     another result on the same jobs; ``compiled`` that its core is compiled when it is first used on a machine.
     ``remark`` says what a reader of a result with these parameters on this scenario should know; "" = nothing.
-    ``check`` raises InputError where the policy cannot run a scenario that meets its needs.
+    ``check`` raises InputError where the policy cannot run a scenario that meets its needs. ``by_field`` turns
+    parameters in the notation of the system that the policy models into those of ``params``.
     ``spoken`` is the name within a sentence, the label where none is given. ``origin`` and ``fingerprint`` of a policy
     from outside say where it comes from, as in "mypkg 1.0", and change with its version and sources; "" of ours.
     """
@@ -176,6 +177,7 @@ class PolicySpec:
     compiled: bool = False
     remark: Callable[[Any, Scenario], str] | None = None
     check: Callable[[Scenario], None] | None = None
+    by_field: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
     spoken: str = ""
     origin: str = ""
     fingerprint: str = ""
@@ -187,10 +189,11 @@ class PolicySpec:
         """Return the remark on a run with these parameters; "" without one."""
         return "" if self.remark is None else self.remark(self.parse(values), scenario)
 
-    def parse(self, values: dict[str, Any] | None) -> FrozenModel:
+    def parse(self, values: Mapping[str, Any] | None) -> FrozenModel:
         """Return validated parameters; raise InputError naming the policy and the parameter."""
-        self._check_names(values or {})
-        return validated(self.params, values or {}, f"policy {self.key}")
+        given = self.by_field(values or {})
+        self._check_names(given)
+        return validated(self.params, given, f"policy {self.key}")
 
     def _check_names(self, values: dict[str, Any]) -> None:
         known = list(self.params.model_fields)

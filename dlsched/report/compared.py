@@ -22,7 +22,8 @@ from dlsched.report.shown import Shown
 from dlsched.studies.design import EditedScenarios, Futures, RunResult, Variant, basis_of, resolve_variant, run_variants
 from dlsched.studies.design.factors import conditions_of, without_neutral
 from dlsched.studies.design.variants import Value
-from dlsched.studies.simulation import Progress, resolve_policy
+from dlsched.studies.simulation import Progress, read_policy
+from dlsched.studies.sweep.spec import policy_of
 from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
 from dlsched.wording.assumptions import Premise, assumptions, draw_premises
@@ -110,16 +111,20 @@ class Compared(Shown):
 
     def to_plain(self) -> dict[str, Any]:
         """Return all of it in JSON's own types; numbers that are undefined are NaN."""
-        comparison = self.comparison
+        comparison, usual = self.comparison, dict[str, str]()
+        for name, variant in self.variants.items():
+            if not variant.changes:
+                usual.setdefault(variant.policy, name)
+        as_they_are = set(usual.values())
         return {
             "scenario": self.scenario.name,
             "scenario_hash": self.scenario.content_hash,
             "condition": self.condition.changes,
             "baseline": comparison.baseline,
             "policies": {variant.policy: {"label": name, "params": variant.params}
-                         for name, variant in self.variants.items() if name in self.draws and not variant.changes},
+                         for name, variant in self.variants.items() if name in self.draws and name in as_they_are},
             "changes": {name: {"policy": variant.policy, "params": variant.params, "set": variant.changes}
-                        for name, variant in self.variants.items() if name in self.draws and variant.changes},
+                        for name, variant in self.variants.items() if name in self.draws and name not in as_they_are},
             "futures": self.futures.model_dump(mode="json"),
             "basis": self.basis.model_dump(mode="json"),
             "certainty": comparison.certainty,
@@ -189,29 +194,38 @@ def named_variants(
 ) -> dict[str, Variant]:
     """Return the options by name: each policy on the unchanged scenario, then each change in words.
 
-    ``options``: policy and changes of each; ``params`` by policy, those that differ from their defaults; ``typed``:
-    what stands before changes in a message.
+    ``options``: policy and changes of each, those of parameters as POLICY.PARAMETER; ``params`` by policy, those that
+    differ from their defaults; ``typed``: what stands before changes in a message.
 
     Raises
     ------
     InputError
         For a bad name, parameter or change, one that changes nothing or is a condition, and one given twice.
     """
-    checked = {}
-    for policy, given in params.items():
-        values = resolve_policy(scenario, policy, given).values
-        checked[policy] = {name: values[name] for name in given}
+
+    def checked_params(policy: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        read = read_policy(policy, given)
+        return {name: read.values[name] for name in read.spec.by_field(given)}
+
+    checked = {policy: checked_params(policy, given) for policy, given in params.items()}
     variants = {registry.find(one).label: Variant(policy=one, params=checked.get(one, {})) for one in policies}
     base = next(iter(variants.values()))
     for policy, asked in options:
         what = typed + ",".join(f"{key}={value}" for key, value in asked.items())
-        changes = without_neutral(scenario, asked)
+        given = {key: value for key, value in asked.items() if policy_of(key)}
+        for key in given:
+            if policy_of(key) != policy:
+                why = f"{key} is a parameter of {policy_of(key)}, and this option runs under {policy}"
+                raise InputError(what, why, f"Add policy={policy_of(key)}")
+        usual = checked.get(policy, {})
+        own = usual | checked_params(policy, {key.partition(".")[2]: value for key, value in given.items()})
+        changes = without_neutral(scenario, {key: value for key, value in asked.items() if key not in given})
         for key in conditions_of(scenario, changes):
             why = f"{key} is a condition, not an option"
             raise InputError(what, why, f"Write it as in --condition {key}={asked[key]}")
-        variant = Variant(policy=policy, changes=changes, params=checked.get(policy, {}))
+        variant = Variant(policy=policy, changes=changes, params=own)
         spec = WhatIfSpec(scenario=scenario.content_hash, baseline=base, changed=variant)
-        if not changes:
+        if not changes and read_policy(policy, own).values == read_policy(policy, usual).values:
             do = "Give another value, or name a policy with --policies"
             raise InputError(what, "changes nothing in the scenario", do)
         name = subject(moved(spec, scenario)).words

@@ -39,39 +39,56 @@ def simulate_command(option: Alternative) -> str:
 def compare_command(options: Sequence[Alternative]) -> str:
     """Return the one command that computes all options again, the first as baseline; "" where one cannot say it.
 
-    One command compares policies and changes of one file, over the draws from 0 on, each policy with one set of
-    parameters.
+    One command compares policies and changes of one file, over the draws from 0 on. A policy has the parameters of its
+    first option, and others what differs from these.
     """
-    first = options[0]
-    as_it_is = [option.policy for option in options if not option.changes]
+    first, usual = options[0], dict[str, Mapping[str, Any]]()
+    for option in options:
+        usual.setdefault(option.policy, option.params)
+    is_moved = [bool(option.changes) or option.params != usual[option.policy] for option in options]
+    as_it_is = [option.policy for option, moved in zip(options, is_moved, strict=True) if not moved]
     one_file = len({option.origin.scenario_hash for option in options}) == 1
     from_0 = all(option.futures == Futures.first(first.futures.count, first.futures.vary) for option in options)
-    params = {option.policy: dict(option.params) for option in options}
-    one_set = all(params[option.policy] == option.params for option in options)
-    sayable = all(_is_sayable(option) for option in options) and len(set(as_it_is)) == len(as_it_is)
-    if first.changes or not (one_file and from_0 and one_set and sayable):
+    sayable = all(_is_sayable(option, usual[option.policy]) for option in options)
+    sayable = sayable and len(set(as_it_is)) == len(as_it_is)
+    if first.changes or not (one_file and from_0 and sayable):
         return ""
     condition = ",".join(f"{key}={_value(value)}" for key, value in first.condition.changes.items())
     typed = [("--condition", condition)] if condition else []
-    typed += [("--set", _set(option, first.policy)) for option in options if option.changes]
+    typed += [
+        ("--set", _set(option, first.policy, usual[option.policy]))
+        for option, moved in zip(options, is_moved, strict=True)
+        if moved
+    ]
     typed += vary_flags(first.futures)
     typed += [
-        ("--param", f"{policy}.{key}={_value(value)}") for policy, of in params.items() for key, value in of.items()
+        ("--param", f"{policy}.{key}={_value(value)}") for policy, of in usual.items() for key, value in of.items()
     ]
     names = ("--policies", ",".join(as_it_is), "--futures", str(first.futures.count))
     return _typed("compare", file_name(first.origin.name), *names, *(part for pair in typed for part in pair))
 
 
-def _is_sayable(option: Alternative) -> bool:
-    """Whether a policy of the registry made an option, with changes that ``--set`` can hold: no comma in them."""
-    changes = {**option.changes, **option.condition.changes}
-    return bool(option.policy) and not any("," in f"{key}{value}" for key, value in changes.items())
+def _moved_params(option: Alternative, usual: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that differ from the usual ones of the policy, as POLICY.PARAMETER."""
+    return {f"{option.policy}.{key}": value for key, value in option.params.items() if usual.get(key) != value}
 
 
-def _set(option: Alternative, baseline: str) -> str:
-    """Return changes as ``--set`` reads them: "nodes=10", "policy=sjf,nodes=10,demand=1.2"."""
+def _is_sayable(option: Alternative, usual: Mapping[str, Any]) -> bool:
+    """Whether a policy of the registry made an option, with changes that ``--set`` can hold.
+
+    A value with a comma would run into the next key, and a name with "=" would end before it. What goes back to its
+    default is not typed.
+    """
+    changes = {**option.changes, **option.condition.changes, **_moved_params(option, usual)}
+    in_words = not any("=" in key or "," in str(value) for key, value in changes.items())
+    return bool(option.policy) and in_words and usual.keys() <= option.params.keys()
+
+
+def _set(option: Alternative, baseline: str, usual: Mapping[str, Any]) -> str:
+    """Return changes as ``--set`` reads them: "nodes=10", "policy=sjf,nodes=10,demand=1.2", "slurm.phase=30"."""
     policy = {} if option.policy == baseline else {"policy": option.policy}
-    return ",".join(f"{key}={_value(value)}" for key, value in (policy | dict(option.changes)).items())
+    changes = policy | dict(option.changes) | _moved_params(option, usual)
+    return ",".join(f"{key}={_value(value)}" for key, value in changes.items())
 
 
 def size_command(sizing: Sizing, scenario_name: str) -> str:

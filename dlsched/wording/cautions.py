@@ -170,7 +170,11 @@ def _unfinished_cautions(metrics: Mapping[str, Number]) -> list[Caution]:
     left = f"{count(unfinished)} of {_jobs(jobs)} {_were(unfinished)} not done at the end of the run"
     if metrics.get("stalled"):
         text = f"The policy stopped starting jobs: nothing ran, nothing was due to happen, and {left}."
-        return [Caution("red", text, "Use another policy, or check that the jobs fit the cluster")]
+        action = (
+            "See on Run details why they wait: a job that is larger than a limit of its user, account or QOS never "
+            "starts. Else use another policy, or check that the jobs fit the cluster"
+        )
+        return [Caution("red", text, action)]
     return [Caution("orange", f"{left}; mean times are over the others.", "Run longer, or add nodes")]
 
 

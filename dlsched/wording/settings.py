@@ -26,8 +26,11 @@ QUEUE_VALUES: Mapping[str, Mapping[str, str]] = {
     "lend": {"none": "no limit"},
     "quota": {},
     "weight": {},
+    "limit": {"none": "no limit"},
+    "qos": {},
+    "shares": {"parent": "its account"},
 }
-"""Changes of queues by the first part of their key: the values that are typed -> how they are read."""
+"""Changes of queues and of Slurm by the first part of their key: the values that are typed -> how they are read."""
 DAYS_WHY = (
     "A month reshuffled from your days has as many days as yours, each a whole day of it, drawn with replacement. The "
     "range holds 8 of 10 such months. Months to come can differ more. A longer trace makes a verdict surer; more "
@@ -110,12 +113,17 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return f"{key.partition('.')[2]} as {value}"
     if key == "vm_types":
         return f"only the VM types {listed(str(value).split('+'))}"
+    if key.startswith("param."):  # it begins with the name of the policy, as it is within a sentence
+        return f"{label.partition(' (')[0]} {value_words(key, unit, value)}"
     name = "run times" if key == "run_time_spread" else within_sentence(label.partition(" (")[0])
     return f"{name} {value_words(key, unit, value)}"
 
 
 def _queue_words(key: str, label: str, unit: str, value: Value) -> str:
-    """Return a change of queues: "no borrowing", "reclaim by vision from any job", "a quota of 40 GPUs for vision"."""
+    """Return a change of queues: "no borrowing", "reclaim by vision from any job", "a quota of 40 GPUs for vision".
+
+    Those of Slurm are read as quotas are: "a limit GrpTRES gres/gpu of 16 GPUs for account vision".
+    """
     family, _, name = key.partition(".")
     read = value_words(key, unit, value)
     if family == "borrowing":

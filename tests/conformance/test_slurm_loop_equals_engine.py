@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from dlsched.domain.cluster import Cluster, Pool
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.slurm import SlurmLimits, SlurmOptions, SlurmPartition, SlurmQos, SlurmReservation, SlurmSetup
+from dlsched.domain.slurm import (
+    SlurmAssociation,
+    SlurmLimits,
+    SlurmOptions,
+    SlurmPartition,
+    SlurmQos,
+    SlurmReservation,
+    SlurmSetup,
+)
 from dlsched.policies.registry import find
 from dlsched.sim.audit import audit
 from dlsched.sim.kernels import eligible, run_kernel
@@ -133,6 +141,21 @@ def test_cores_of_a_user_are_limited_alike():
     check_equal(given.replace(workload=jobs), limits)
     prepared = prepare(given.replace(workload=jobs))
     assert (engine_log(SPEC, prepared, limits).wait_reason == WaitReason.OVER_LIMIT).any()
+
+
+def test_jobs_beyond_a_given_limit_never_start_in_both():
+    given = scenario()
+    count = len(given.workload)
+    jobs = given.workload.with_columns(group=["lab"] * count)
+    most = float(jobs.gpus.max())
+    limits = SlurmLimits(GrpTRES={"gres/gpu": most - 1})
+    setup = SlurmSetup(associations=(SlurmAssociation(account="lab", limits=limits),))
+    prepared = prepare(given.replace(workload=jobs, slurm=setup))
+    log = check_run(prepared, {})
+    beyond = np.flatnonzero(jobs.gpus == most)
+    assert np.array_equal(np.unique(log.wait_row[log.wait_reason == WaitReason.BEYOND_LIMIT]), beyond)
+    assert np.array_equal(np.flatnonzero(log.job_status == JobStatus.UNFINISHED), beyond)
+    assert audit(prepared.scenario, prepared.truth, log, count) == []
 
 
 def test_partitions_qos_limits_and_reservations():

@@ -27,6 +27,7 @@ ROOT = "root"
 LIMITED = ("jobs", "cpu", "mem", "node", "gres/gpu")
 """What limits count; after them GPUs of a type, gres/gpu:TYPE, that some limit names."""
 MOST_SLOT_BYTES = 64_000_000
+ROOM = 1e-9
 _SPLIT = {"pool": 1, "spread": 1, "best-fit": 0, "pack": 2}
 """Placement rule -> ``may_split``: anywhere; on one node where one could hold the job; the same, else anywhere."""
 _DIGITS = re.compile(r"(\d+)")
@@ -260,7 +261,7 @@ class Book:
             self._core = self._core._replace(
                 reserved_for=_with_row(self._core.reserved_for, keeper, np.array(allowed, dtype=np.uint8))
             )
-        limits = self._limits(user, account, leaf, qos, partitions)
+        limits = self._limits(kind, user, account, leaf, qos, partitions)
         record["first_limit"], record["num_limits"] = len(self._limits_of), len(limits)
         self._limits_of += limits
         self.most_shares += min(int(self._core.kinds[kind]["units"]), len(self._core.up))
@@ -306,9 +307,13 @@ class Book:
     # ---- limits -----------------------------------------------------------------------------------------------
 
     def _limits(
-        self, user: str, account: str, leaf: int, qos: SlurmQos | None, partitions: list[SlurmPartition]
+        self, kind: int, user: str, account: str, leaf: int, qos: SlurmQos | None, partitions: list[SlurmPartition]
     ) -> list[int]:
-        """Return the numbers of the limits that a job counts against."""
+        """Return the numbers of the limits that a job counts against.
+
+        A job that asks for more than a limit of the scenario's Slurm never starts, as in Slurm: it counts against a
+        limit of no jobs too. Limits among the parameters may be learned from a log in which such jobs ran.
+        """
         given = self._params
         found: list[tuple[tuple[Any, ...], int | None, dict[str, float]]] = []
         own = SlurmLimits(
@@ -331,11 +336,19 @@ class Book:
             number = self._assocs.parent[number]
         names = [one.QOS for one in partitions[:1]]
         kinds = [qos, *(self._qos.get(name) for name in names)]
-        for quality in dict.fromkeys(one.name for one in kinds if one is not None):
-            limits = self._qos[quality].limits
+        named = {one.name: one.limits for one in kinds if one is not None}
+        for quality, limits in named.items():
             found.append((("qos", quality), limits.GrpJobs, limits.GrpTRES))
             found.append((("qos", quality, "user", user), limits.MaxJobsPU, limits.MaxTRESPU))
             found.append((("qos", quality, "account", account), limits.MaxJobsPA, limits.MaxTRESPA))
+        of_job = next((one.limits for one in chain if one and one.limits.MaxTRESPJ), SlurmLimits())
+        own_most = {  # of one job: the partition's QOS goes before the job's, and that before its user and account
+            name.lower(): most for limits in (of_job, *named.values()) for name, most in limits.MaxTRESPJ.items()
+        }
+        most = [*(tres for _, _, tres in found[1:]), own_most]
+        amounts = dict(zip(self._columns, self._core.amounts[kind].tolist(), strict=True))
+        if any(amounts.get(name.lower(), 0.0) > most_of + ROOM for tres in most for name, most_of in tres.items()):
+            found.append((("nothing",), 0, {}))
         return [self._limit(key, jobs, tres) for key, jobs, tres in found if jobs is not None or tres]
 
     def _limit(self, key: tuple[Any, ...], jobs: int | None, tres: dict[str, float]) -> int:
@@ -428,7 +441,8 @@ def _may_use(users: tuple[str, ...], accounts: tuple[str, ...], user: str, accou
 
 def _limited_columns(setup: SlurmSetup) -> tuple[str, ...]:
     limits = [*(one.limits for one in setup.qos), *(one.limits for one in setup.associations)]
-    named = {name.lower() for one in limits for tres in (one.GrpTRES, one.MaxTRESPU, one.MaxTRESPA) for name in tres}
+    amounts = [tres for one in limits for tres in (one.GrpTRES, one.MaxTRESPU, one.MaxTRESPA, one.MaxTRESPJ)]
+    named = {name.lower() for tres in amounts for name in tres}
     return (*LIMITED, *sorted(name for name in named if name.startswith("gres/gpu:")))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
 
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.slurm import DEFAULTS, SlurmOptions
+from dlsched.domain.slurm_notation import YEAR_S, seconds, yes
+from dlsched.domain.units import MINUTE_S
 from dlsched.policies.slurm.hours import closed_hours
 
 CONFIGURED: dict[str, Any] = {"placeholder": "as configured"}
@@ -42,15 +46,18 @@ class SlurmParams(FrozenModel):
         "PriorityWeightQOS", "Weight of the priority of its QOS. Default 0.", ge=0
     )
     PriorityMaxAge_s: float | None = _setting(
-        "PriorityMaxAge", "Time after which waiting adds no more priority. Default 7 days.", "s", gt=0
-    )
+        "PriorityMaxAge", "Time after which waiting adds no more priority. Default 7 days. Also PriorityMaxAge=7-0.",
+        "s", gt=0,
+    )  # fmt: skip
     PriorityDecayHalfLife_s: float | None = _setting(
-        "PriorityDecayHalfLife", "Time in which past use counts half; 0 = it never fades. Default 7 days.",
+        "PriorityDecayHalfLife", "Time in which past use counts half; 0 = it never fades. Default 7 days. Also "
+        "PriorityDecayHalfLife=7-0.",
         "s", ge=0,
     )  # fmt: skip
     PriorityCalcPeriod_s: float | None = _setting(
-        "PriorityCalcPeriod", "Time between two updates of past use and priorities. Default 5 min.", "s", ge=1
-    )
+        "PriorityCalcPeriod", "Time between two updates of past use and priorities. Default 5 min. Also "
+        "PriorityCalcPeriod=5.", "s", ge=1,
+    )  # fmt: skip
     PriorityFavorSmall: Literal["YES", "NO"] | None = _setting(
         "PriorityFavorSmall", "YES: the size of a job counts for small jobs instead of large ones. Default NO."
     )
@@ -66,8 +73,12 @@ class SlurmParams(FrozenModel):
     )
     bf_interval: float | None = _setting("bf_interval", "Time between two backfill passes. Default 30 s.", "s", ge=1)
     bf_window_s: float | None = _setting(
-        "bf_window", "How far ahead the backfill pass books nodes. Default 1 day.", "s", ge=60
+        "bf_window", "How far ahead the backfill pass books nodes. Default 1 day. Also bf_window=1440.", "s", ge=60
     )
+    bf_window_linear: float | None = _setting(
+        "bf_window_linear", "Time by which a backfill pass looks further ahead at each step; 0 = doubling. Default 0.",
+        "s", ge=0,
+    )  # fmt: skip
     bf_resolution: float | None = _setting(
         "bf_resolution", "Bookings are rounded down to multiples of this time. Default 1 min.", "s", ge=1
     )
@@ -76,6 +87,17 @@ class SlurmParams(FrozenModel):
     )
     bf_max_job_user: int | None = _setting(
         "bf_max_job_user", "Jobs of one user that a backfill pass looks at; 0 = all. Default 0.", ge=0, le=1_000_000
+    )
+    bf_max_job_part: int | None = _setting(
+        "bf_max_job_part", "Jobs of one partition that a backfill pass looks at; 0 = all. Default 0.",
+        ge=0, le=1_000_000,
+    )  # fmt: skip
+    bf_max_job_user_part: int | None = _setting(
+        "bf_max_job_user_part", "Jobs of one user in one partition that a backfill pass looks at; 0 = all. Default 0.",
+        ge=0, le=1_000_000,
+    )  # fmt: skip
+    bf_max_job_start: int | None = _setting(
+        "bf_max_job_start", "Jobs that a backfill pass starts at most; 0 = no limit. Default 0.", ge=0, le=1_000_000
     )
     batch_sched_delay: float | None = _setting(
         "batch_sched_delay", "Time between two main passes, at least. Default 3 s.", "s", ge=0, le=1e6
@@ -86,6 +108,10 @@ class SlurmParams(FrozenModel):
     default_queue_depth: int | None = _setting(
         "default_queue_depth", "Jobs that the other main passes look at. Default 100.", ge=1, le=1_000_000
     )
+    partition_job_depth: int | None = _setting(
+        "partition_job_depth", "Jobs of one partition that a main pass looks at; 0 = all. Default 0.",
+        ge=0, le=1_000_000,
+    )  # fmt: skip
     defer: Literal["YES", "NO"] | None = _setting(
         "defer", "YES: a job is not tried alone at its submission. Default NO."
     )
@@ -135,6 +161,41 @@ class SlurmParams(FrozenModel):
     def over(self, options: SlurmOptions) -> Settings:
         """Return the settings in force: these, else those of the scenario's Slurm, else Slurm's defaults."""
         return Settings.of(self, options)
+
+
+_TIMES = {name.removesuffix("_s"): name for name in SlurmParams.model_fields if name.endswith("_s")}
+"""Slurm's name of a time that it counts in minutes -> the parameter in seconds."""
+_YES_OR_NO = ("PriorityFavorSmall", "defer")
+
+
+def by_field(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of the policy from those in Slurm's notation: bf_window=1440 is bf_window_s=86400.
+
+    Raises
+    ------
+    InputError
+        A time or a choice that Slurm would not read, or one that is given under both names.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        what = f"policy slurm, {name}"
+        if (field := _TIMES.get(name)) is not None:
+            if field in given:
+                raise InputError(what, f"is the same as {field}, which is given too", "Give one of them")
+            is_number = isinstance(value, int | float)
+            read_s = None if value is None else value * MINUTE_S if is_number else seconds(str(value))
+            if value is not None and read_s is None:
+                do = f"Write it in minutes or as H:M:S or D-H:M:S, as in slurm.conf; {field} is in seconds"
+                raise InputError(what, f"must be a time, got {value!r:.80}", do)
+            value = None if read_s is None else min(read_s, YEAR_S)
+            found |= validated(SlurmParams, {field: value}, what).model_dump(include={field})
+        elif name in _YES_OR_NO and value is not None:
+            if (answer := yes(f"{value:g}" if isinstance(value, float) else str(value))) is None:
+                raise InputError(what, f"must be yes or no, got {value!r:.80}", "Write yes or no")
+            found[name] = "YES" if answer else "NO"
+        else:
+            found[name] = value
+    return found
 
 
 _AS_THEY_ARE = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlsched.domain.policy import Need, PolicySpec
-from dlsched.policies.slurm.params import SlurmParams
+from dlsched.policies.slurm.params import SlurmParams, by_field
 from dlsched.policies.slurm.policy import SlurmPolicy
 
 SLURM: tuple[PolicySpec, ...] = (
@@ -19,5 +19,6 @@ SLURM: tuple[PolicySpec, ...] = (
         paper="Yoo, Jette, Grondona, SLURM: simple Linux utility for resource management, JSSPP 2003",
         uses_run_times=True,
         compiled=True,
+        by_field=by_field,
     ),
 )

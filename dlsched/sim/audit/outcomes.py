@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dlsched.domain.workload import Floats
 from dlsched.sim.audit.facts import Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
+from dlsched.sim.audit.slurm_limits import all_beyond_limits
 from dlsched.sim.log import JobStatus, PieceEnd
 
 LAST_PIECE = {
@@ -239,6 +240,8 @@ def _check_stall(facts: Facts, count: int, findings: Findings) -> None:
         findings.add(
             log.end_s, f"the run stopped with {_jobs(count)} unfinished, but an event was due at {due_s:.10g} s"
         )
+        return
+    if all_beyond_limits(facts, open_rows):  # as in Slurm: they wait until somebody raises the limit
         return
     findings.add(
         log.end_s,

@@ -72,7 +72,10 @@ class Factor:
         except (TypeError, ValueError):
             texts = "".join(f" or {text}" for text in self.choices)
             raise InputError(what, f"must be a number{texts}, got {value!r:.80}", f"Give a number{texts}") from None
-        if self.base is not None and (number < 0 or str(value).strip()[:1] in ("+", "-")):
+        has_sign = number < 0 or str(value).strip()[:1] in ("+", "-")
+        if has_sign and self.base is None and self.choices:
+            raise InputError(what, f"has no number that {value!s:.40} can be added to", "Give a number without a sign")
+        if has_sign and self.base is not None:
             number += self.base
         if self.kind == "whole" and not number.is_integer():  # nor is "nan" or "inf"
             raise InputError(what, f"must be a whole number, got {value!r:.80}", "Give a whole number")

@@ -27,6 +27,7 @@ from dlsched.studies.design.factor import Edit, Factor, Role, Turn, Value, names
 from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
 from dlsched.studies.design.queue_factors import queue_factor, queue_factors
 from dlsched.studies.design.rental_factors import CONDITIONS, rental_factor, rental_factors
+from dlsched.studies.design.slurm_factors import slurm_factor, slurm_factors
 from dlsched.wording.settings import setting_words
 from dlsched.workload.studies.modelarts import VARIANTS
 
@@ -81,8 +82,9 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
 
 
 def factor_of(scenario: Scenario, key: str) -> Factor:
-    """Return the factor of a key, also ``nodes.<VM type>``, of queues or terms; InputError lists the known ones."""
-    if (found := queue_factor(scenario, key) or rental_factor(scenario, key)) is not None:
+    """Return the factor of a key, also ``nodes.<VM type>``, of queues, terms, Slurm; InputError lists the known."""
+    found = queue_factor(scenario, key) or rental_factor(scenario, key) or slurm_factor(scenario, key)
+    if found is not None:
         return found
     known = {factor.key: factor for factor in factors_for(scenario)}
     if key not in known:
@@ -91,13 +93,13 @@ def factor_of(scenario: Scenario, key: str) -> Factor:
 
 
 def factors_for(scenario: Scenario) -> tuple[Factor, ...]:
-    """Return the factors of a scenario that are offered: also those of a VM type of its pools, of queues and terms.
+    """Return the factors of a scenario that are offered: also those of its VM types, of queues, terms and Slurm.
 
-    Of many queues only the most asked ones are offered; :func:`factor_of` knows all.
+    Of many queues or accounts only the most asked ones are offered; :func:`factor_of` knows all.
     """
     names = {} if scenario.cluster.free_slots else dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools)
     of_types = (_nodes_of(scenario, name) for name in names)
-    return (*FACTORS, *of_types, *rental_factors(scenario), *queue_factors(scenario))
+    return (*FACTORS, *of_types, *rental_factors(scenario), *queue_factors(scenario), *slurm_factors(scenario))
 
 
 def role_of(key: str) -> Role:

@@ -246,7 +246,7 @@ def _limit(tree: QueueTree, key: str, family: str, node: str, flavor: str, resou
     }[family]
     return _option(
         key, f"{label} of {node}", UNITS[resource or GPUS], text, edit, NONE if own is None else own, kind="number",
-        choices=(NONE,),
+        choices=(NONE,), base=None if isinstance(own, str) else own,
     )  # fmt: skip
 
 

@@ -52,12 +52,11 @@ def read_link(link: Link, scenario: Scenario, policy: str, futures: Futures | No
         Naming the part of the link that cannot be read.
     """
     before = _last(link, "policy") or policy
-    base = dict(_params("with", link))
     after = _last(link, "to") or before
-    for key in (before, after):
-        find(key)  # InputError with the names that are near
+    of_before, of_after = find(before), find(after)  # InputError with the names that are near
+    base = of_before.by_field(dict(_params("with", link)))
     params = dict(base if after == before else {})
-    for name, value in _params("param", link):
+    for name, value in of_after.by_field(dict(_params("param", link))).items():
         if value is None:
             params.pop(name, None)
         else:

@@ -176,11 +176,12 @@ def _moved_params(before: ResolvedPolicy, after: ResolvedPolicy) -> list[Moved]:
     """Return the parameters that differ; between two policies, those of the new one that are not its defaults."""
     base = before if before.spec is after.spec else None
     usual = after.spec.parse({}).model_dump(mode="json") if base is None else base.values
+    fields = after.spec.params.model_fields
     return [
         Moved(
             key=f"param.{name}",
-            label=f"{after.spec.spoken}, {name.replace('_', ' ')}",
-            unit="",
+            label=f"{after.spec.spoken}, {fields[name].title or name.replace('_', ' ')}",
+            unit="s" if fields[name].title and name.endswith("_s") else "",
             before=_one_value(usual[name]),
             after=_one_value(value),
         )

@@ -14,6 +14,7 @@ import openpyxl
 import pptx
 import pytest
 
+from dlsched.cli.compare import split_changes
 from dlsched.cli.main import main
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.metrics.stats.intervals import paired_difference
@@ -102,6 +103,40 @@ def test_parameters_and_cluster_reach_the_runs(exact_file: str, capsys: pytest.C
     )
     run = simulate(scenario.replace(cluster=larger), "las", {"quantum_s": 30})
     assert answer["runs"][1]["metrics"]["vm_cost"] == pytest.approx(run.metrics["vm_cost"])
+
+
+def test_parameters_in_slurms_notation_are_told_in_seconds(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["--policies", "fifo,slurm", "--param", "slurm.PriorityMaxAge=5:00:00", "--param", "slurm.defer=true"]
+    assert main(["compare", exact_file, *typed, "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["policies"]["slurm"]["params"] == {"PriorityMaxAge_s": 18_000.0, "defer": "YES"}
+
+
+def test_a_parameter_of_the_policy_is_an_option(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A backfill timer that starts 7 s later, and one with a longer window, beside the policy as it is."""
+    typed = ["--policies", "slurm", "--set", "slurm.phase=7", "--set", "nodes=3,slurm.bf_window=2880"]
+    assert main(["compare", exact_file, *typed, "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["policies"]["slurm"]["params"] == {}
+    given = with_long_jobs(SimulationRules(restart_s=1.0))
+    runs = [simulate(given, "slurm"), simulate(given, "slurm", {"phase": 7}),
+            simulate(changed(given, {"nodes": 3}), "slurm", {"bf_window_s": 172_800})]  # fmt: skip
+    waits = [row["value"] for row in answer["rows"] if row["key"] == "wait_mean"]
+    assert waits == pytest.approx([run.metrics["wait_mean"] for run in runs])
+
+
+def test_names_of_machines_may_hold_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = with_long_jobs(SimulationRules(restart_s=1.0))
+    pool = given.cluster.pools[0]
+    named = pool.model_copy(update={"vm": pool.vm.model_copy(update={"name": "A100, 80 GB"})})
+    given = given.replace(cluster=given.cluster.model_copy(update={"pools": (named,)}))
+    path = str(tmp_path / "s.json")
+    write_scenario(given, path)
+    typed = ["--policies", "fifo", "--set", "checkpoint_s=60,nodes.A100, 80 GB=3,policy=sjf"]
+    assert main(["compare", path, *typed, "--condition", "durations=2,price.A100, 80 GB=9", "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["runs"][1]["metrics"]["completed"] == 12
+    assert split_changes("nodes.A100, 80 GB=3,vm_types=a,b") == ["nodes.A100, 80 GB=3", "vm_types=a,b"]
 
 
 def test_the_memo_is_written_in_all_kinds(random_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -300,6 +335,9 @@ def test_all_choices_meet_the_condition(
         (["compare", "--policies", "fifo,sjf", "--param", "fifo.n=1"], "policy fifo, n: no such parameter"),
         (["compare", "--policies", "fifo", "--set", "nodes"], "--set nodes: is not of the form KEY=VALUE"),
         (["compare", "--policies", "fifo", "--set", "nodes=many"], "change nodes: must be a number, got 'many'"),
+        (["compare", "--policies", "fifo", "--set", "slurm.phase=7"], "under fifo. Add policy=slurm"),
+        (["compare", "--policies", "slurm", "--set", "slurm.phase=0"], "changes nothing in the scenario"),
+        (["compare", "--policies", "slurm", "--set", "slurm.phas=7"], "policy slurm, phas: no such parameter"),
         (["compare", "--policies", "fifo", "--set", "nodes=0"], "change nodes: must be at least 1"),
         (["compare", "--policies", "fifo", "--set", "nodes=2"], "--set nodes=2: changes nothing in the scenario"),
         (["compare", "--policies", "fifo", "--set", "nods=3"], "change 'nods': there is none of this name"),
@@ -314,7 +352,8 @@ def test_all_choices_meet_the_condition(
         (["report", "--policies", "fifo,sjf", "--out", "/nowhere/m.html"], "/nowhere/m.html: cannot be written"),
         (["report", "--policies", "fifo,sjf", "--out", "m.html", "--question", "x" * 201], "has 201 characters"),
     ],
-    ids=["one", "twice", "policy", "baseline", "param", "unknown param", "no form", "letters", "zero", "as it is",
+    ids=["one", "twice", "policy", "baseline", "param", "unknown param", "no form", "letters",
+         "of another policy", "as the policy is", "no such parameter", "zero", "as it is",
          "no change", "same change", "same key", "policy of a change", "not drawn", "condition as option",
          "option as condition", "condition form", "ending", "folder", "long"],
 )  # fmt: skip

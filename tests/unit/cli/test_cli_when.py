@@ -67,6 +67,23 @@ def test_a_queue_with_a_log_has_intervals(
     assert "With 4 instead of 8 GPUs it would" in capsys.readouterr().out
 
 
+def test_the_job_asked_for_is_listed_however_many_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six jobs wait, of which two lines are printed, and that of the job at the end."""
+    monkeypatch.setattr("dlsched.cli.when.MOST_ROWS", 2)
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps(squeue()))
+    for job, listed, rest in (("9", 3, "and 3 more"), ("4", 2, "and 4 more")):
+        assert when(str(path), "--job", job) == 0
+        lines = capsys.readouterr().out.splitlines()
+        ends = next(n for n, line in enumerate(lines) if line.startswith(rest))
+        heads = max(n for n, line in enumerate(lines[:ends]) if line.startswith("Job"))
+        rows = [line.split()[0] for line in lines[heads + 1 : ends]]
+        assert len(rows) == listed
+        assert job in rows
+
+
 def test_an_instant_of_a_log_and_its_score(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert when(log) == 2
     assert "Give --at TIME" in capsys.readouterr().err

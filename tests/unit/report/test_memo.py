@@ -318,13 +318,23 @@ def test_commands_name_file_policy_parameters_and_draws():
 
 @pytest.mark.parametrize(
     "change",
-    [{"policy": "fifo"}, {"policy": ""}, {"futures": Futures(seeds=(0, 2, 5))},
+    [{"policy": "fifo", "params": {}}, {"policy": ""}, {"futures": Futures(seeds=(0, 2, 5))},
      {"origin": dataclasses.replace(ORIGIN, scenario_hash="other")}],
     ids=["same policy", "no policy", "other futures", "other scenario"],
 )  # fmt: skip
 def test_one_command_is_given_only_where_it_says_all(change):
     fifo, sjf = two()
     assert compare_command([fifo, dataclasses.replace(sjf, **change)]) == ""
+
+
+def test_other_parameters_of_the_same_policy_are_a_change():
+    fifo, sjf = two()
+    other = dataclasses.replace(sjf, name="other", params={"vm_type": "one"})
+    assert compare_command([fifo, sjf, other]) == (
+        "dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --set policy=sjf,sjf.vm_type=one --vary none "
+        "--param sjf.vm_type=two"
+    )
+    assert compare_command([fifo, sjf, dataclasses.replace(sjf, name="other", params={})]) == ""
 
 
 def test_names_of_files_and_seeds():

@@ -206,7 +206,9 @@ def test_changes_are_said_by_one_command_or_by_none() -> None:
     )
     days = Futures.first(0, {"days": 1})
     assert compare_command([more, today]) == ""  # the baseline is today's scenario
-    assert compare_command([today, option("more", draws, changes={"nodes.a,b": 4.0})]) == ""
+    assert "--set 'nodes.a, b=4'" in compare_command([today, option("more", draws, changes={"nodes.a, b": 4.0})])
+    assert compare_command([today, option("more", draws, changes={"nodes.a=b": 4.0})]) == ""
+    assert compare_command([today, option("more", draws, changes={"vm_types": "a,b"})]) == ""
     assert compare_command([today, option("more", draws, changes={"nodes": 4.0}, futures=days)]) == ""
 
 

@@ -84,7 +84,8 @@ def over_limit(core: Core, row: int) -> bool:
     """Whether a start would break a limit of the user, an account or a QOS.
 
     A job that is larger than a limit counts as within it while no other job counts against the limit: it has run
-    somewhere, so the limit was another. A limit of 0 lets nothing start.
+    somewhere, so the limit was another. That is so of limits learned from a log; a job that is larger than a limit
+    that was given counts against one of no jobs too. A limit of 0 lets nothing start.
     """
     job = core.jobs[row]
     for at in range(job.first_limit, job.first_limit + job.num_limits):
@@ -94,6 +95,17 @@ def over_limit(core: Core, row: int) -> bool:
             too_large = amount > cap + ROOM and cap > 0 and column > 0
             over = amount > 0 and core.used[limit, column] + amount > cap + ROOM
             if over and not (too_large and core.used[limit, 0] == 0):
+                return True
+    return False
+
+
+@compiled
+def beyond_limit(core: Core, row: int) -> bool:
+    """Whether a limit of 0 lets nothing of this kind start, whatever runs."""
+    job = core.jobs[row]
+    for at in range(job.first_limit, job.first_limit + job.num_limits):
+        for column in range(core.caps.shape[1]):
+            if core.caps[core.limits_of[at], column] == 0 and core.amounts[job.kind, column] > 0:
                 return True
     return False
 

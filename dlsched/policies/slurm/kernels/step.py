@@ -26,6 +26,7 @@ from dlsched.policies.slurm.kernels.life import (
     RUNNING,
     STARTED,
     add_use,
+    beyond_limit,
     enqueue,
     hours_closed,
     leave,
@@ -53,6 +54,7 @@ REQUEUED_S = 121.0
 _NO_ROOM, _SPLIT, _NO_NODE = int(WaitReason.NO_ROOM), int(WaitReason.SPLIT), int(WaitReason.NO_NODE)
 _RESERVED, _HELD_BACK = int(WaitReason.RESERVED), int(WaitReason.HELD_BACK)
 _OVER_LIMIT, _HOURS, _PREEMPTED = int(WaitReason.OVER_LIMIT), int(WaitReason.HOURS), int(WaitReason.PREEMPTED)
+_BEYOND_LIMIT = int(WaitReason.BEYOND_LIMIT)
 
 
 @compiled
@@ -311,7 +313,7 @@ def _explain(core: Core, now: float) -> None:
 @compiled
 def _reason(core: Core, row: int, now: float) -> int:
     if over_limit(core, row):
-        return _OVER_LIMIT
+        return _BEYOND_LIMIT if beyond_limit(core, row) else _OVER_LIMIT
     if hours_closed(core, row, now):
         return _HOURS
     job = core.jobs[row]

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
+from dlsched.domain.slurm_notation import limit_s
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats
 from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.convert import Read, bools, clock_spans, is_missing, numbers, strings, timestamps
 from dlsched.workload.readers.slurm.tables import by_distinct, distinct
 
 EPOCH = r"^\d{1,11}$"
-_LIMIT = re.compile(r"(?:(\d{1,9})-(\d{1,9})|(\d{1,9}))((?::\d{1,9}){0,2})")
-_UNLIMITED = {"unlimited", "infinite", "infinity"}
-
-
-def limit_s(text: str) -> float:
-    """Return a Timelimit in seconds; infinity for an unlimited job, NaN where none is given.
-
-    ``[D-]H:M:S``, ``D-H``, ``D-H:M``, ``M:S`` or ``M`` (minutes, as TimelimitRaw has them); sbatch(1), ``--time``.
-    ``Partition_Limit``, ``INVALID`` and empty say nothing about the job.
-    """
-    text = text.strip()
-    if text.lower() in _UNLIMITED:
-        return float("inf")
-    found = _LIMIT.fullmatch(text)
-    if not found:
-        return float("nan")
-    days, hours, first, rest = found.groups()
-    parts = [float(part) for part in rest.split(":")[1:]]
-    if days is not None:
-        minutes, seconds = [*parts, 0.0, 0.0][:2]
-        return float(days) * DAY_S + float(hours) * HOUR_S + minutes * MINUTE_S + seconds
-    if len(parts) == 2:
-        return float(first) * HOUR_S + parts[0] * MINUTE_S + parts[1]
-    return float(first) * MINUTE_S + (parts[0] if parts else 0.0)
 
 
 def limits_s(raw: Any, text: Any) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.slurm_notation import limit_s as parse_limit
 from dlsched.domain.workload import Floats, Ints
 from dlsched.workload.import_report import EXAMPLES, Example, Ledger, example_text
 from dlsched.workload.readers.canonical import Draft, number, optional, required
@@ -18,7 +19,6 @@ from dlsched.workload.readers.formats import Head, Signs, TraceFormat, of_column
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm.constraints import features_of
 from dlsched.workload.readers.slurm.tables import by_distinct
-from dlsched.workload.readers.slurm.times import limit_s as parse_limit
 from dlsched.workload.readers.slurm.tres import parse_req_mem, tres_columns
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import read_table, sniff

@@ -8,19 +8,9 @@ from math import inf
 from typing import Any, get_args
 
 from dlsched.domain.slurm import OPTIONS, SlurmOptions
+from dlsched.domain.slurm_notation import NO_VALUE, YEAR_S, names, number, preempt_mode, seconds, tres, whole, yes
 from dlsched.workload.readers.formats import Head
-from dlsched.workload.readers.slurm_settings.part import (
-    NO_VALUE,
-    YEAR_S,
-    Part,
-    names,
-    number,
-    preempt_mode,
-    seconds,
-    tres,
-    whole,
-    yes,
-)
+from dlsched.workload.readers.slurm_settings.part import Part
 from dlsched.workload.readers.source import TraceText
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|\S*)')

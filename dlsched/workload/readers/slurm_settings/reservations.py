@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.slurm_notation import NO_VALUE, names
 from dlsched.workload.readers.formats import Head
 from dlsched.workload.readers.nodes.told import Names
-from dlsched.workload.readers.slurm_settings.part import NO_VALUE, Booked, Part, names
+from dlsched.workload.readers.slurm_settings.part import Booked, Part
 from dlsched.workload.readers.source import TraceText
 
 MOST = 10_000

@@ -6,18 +6,9 @@ from collections import Counter
 from typing import Any
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.slurm_notation import NO_VALUE, YEAR_S, names, number, preempt_mode, seconds, tres, whole
 from dlsched.workload.readers.formats import Head
-from dlsched.workload.readers.slurm_settings.part import (
-    NO_VALUE,
-    YEAR_S,
-    Part,
-    names,
-    number,
-    preempt_mode,
-    seconds,
-    tres,
-    whole,
-)
+from dlsched.workload.readers.slurm_settings.part import Part
 from dlsched.workload.readers.source import TraceText
 
 DELIMITERS = ("|#", "||", "|", "☃", "\t", ";", ",", "^", "~", "!")

@@ -16,10 +16,11 @@ from dlsched.domain.slurm import (
     SlurmQos,
     SlurmSetup,
 )
+from dlsched.domain.slurm_notation import NO_VALUE, number
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.workload.readers.slurm_settings.conf import read_option, read_partition
 from dlsched.workload.readers.slurm_settings.found import merged
-from dlsched.workload.readers.slurm_settings.part import NO_VALUE, Part, number
+from dlsched.workload.readers.slurm_settings.part import Part
 from dlsched.workload.readers.slurm_settings.tables import normal, read_association, read_qos
 
 PARTITION = ("Name", "PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QOS", "TRESBillingWeights",

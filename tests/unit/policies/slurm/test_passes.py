@@ -11,7 +11,15 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
-from dlsched.domain.slurm import SlurmOptions, SlurmPartition, SlurmQos, SlurmReservation, SlurmSetup
+from dlsched.domain.slurm import (
+    SlurmAssociation,
+    SlurmLimits,
+    SlurmOptions,
+    SlurmPartition,
+    SlurmQos,
+    SlurmReservation,
+    SlurmSetup,
+)
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
 from dlsched.policies.slurm.kernels.step import last_step
@@ -71,6 +79,7 @@ def test_running_jobs_end_in_groups_of_double_length():
     assert starts(run(jobs, nodes=4))[5] == 30
     linear = SlurmSetup(options=SlurmOptions(bf_window_linear=5))
     assert starts(run(jobs, nodes=4, setup=linear))[5] > 30
+    assert starts(run(jobs, nodes=4, params={"bf_window_linear": 5}))[5] > 30
 
 
 def test_a_start_after_the_end_of_a_slot_is_tried_again_from_there():
@@ -128,6 +137,54 @@ def test_cores_of_a_user_are_limited_and_those_of_another_are_not():
 def test_a_job_larger_than_a_limit_runs_alone():
     log = run([(0, 100, 1), (1, 100, 3)], 3, user=["u", "u"], params={"MaxGPUsPerUser": 2.0})
     assert starts(log) == [0, 100]
+
+
+@pytest.mark.parametrize(
+    ("limits", "of"),
+    [
+        ({"GrpTRES": {"gres/gpu": 2}}, "account"), ({"GrpTRES": {"gres/gpu": 2}}, "user"),
+        ({"GrpTRES": {"node": 2}}, "account"), ({"MaxTRESPJ": {"gres/gpu": 2}}, "account"),
+        ({"MaxTRESPU": {"gres/gpu": 2}}, "qos"), ({"MaxTRESPJ": {"gres/gpu": 2}}, "qos"),
+    ],
+)  # fmt: skip
+def test_a_job_larger_than_a_given_limit_never_starts(limits: dict[str, Any], of: str):
+    """j1 asks for three GPUs where two are allowed. The others go on, and the run ends when nothing else is to come."""
+    given = SlurmLimits(**limits)
+    setup = SlurmSetup(
+        qos=(SlurmQos(name="q", limits=given if of == "qos" else SlurmLimits()),),
+        associations=(
+            SlurmAssociation(account="a", limits=given if of == "account" else SlurmLimits()),
+            SlurmAssociation(account="a", user="u", limits=given if of == "user" else SlurmLimits()),
+        ),
+    )
+    columns = {"user": ["u"] * 3, "group": ["a"] * 3, "job_class": ["q"] * 3}
+    log = run([(0, 100, 1), (1, 100, 3), (200, 100, 2)], 3, setup, **columns)
+    assert starts(log)[::2] == [0, 200]
+    assert np.isnan(starts(log)[1])
+    assert set(log.wait_reason[log.wait_row == 1]) == {WaitReason.BEYOND_LIMIT}
+    assert log.stalled
+
+
+def test_the_largest_job_of_a_qos_goes_before_that_of_an_account():
+    setup = SlurmSetup(
+        qos=(SlurmQos(name="wide", limits=SlurmLimits(MaxTRESPJ={"gres/gpu": 3})),),
+        associations=(SlurmAssociation(account="a", limits=SlurmLimits(MaxTRESPJ={"gres/gpu": 2})),),
+    )
+    log = run([(0, 100, 3), (0, 100, 3)], 3, setup, group=["a", "a"], job_class=["wide", "normal"])
+    assert starts(log)[0] == 0
+    assert np.isnan(starts(log)[1])
+
+
+def test_a_stall_is_only_explained_by_a_limit_that_there_is():
+    """The same log under a limit of three GPUs: the auditor does not believe what the policy says."""
+    limits = {cap: SlurmSetup(associations=(
+        SlurmAssociation(account="a", limits=SlurmLimits(GrpTRES={"gres/gpu": cap})),
+    )) for cap in (2, 3)}  # fmt: skip
+    log = run([(0, 100, 3)], 3, limits[2], group=["a"])
+    jobs = Workload.from_columns({"job_id": ["j0"], "submit_s": [0.0], "work": [100.0], "workers": [3], "group": ["a"]})
+    cluster = Cluster(pools=(Pool(vm=VmType(name="node", gpus=1), count=3, nodes="n[1-3]"),))
+    (complaint,) = audit(Scenario(jobs, cluster, slurm=limits[3]), prepare(Scenario(jobs, cluster)).truth, log)
+    assert "the policy started no job" in complaint
 
 
 def test_long_jobs_wait_for_their_hours():

@@ -75,6 +75,7 @@ def test_flavors_and_resources_are_named_after_the_queue_and_points_in_names_do_
 def test_limits_of_borrowing_and_lending() -> None:
     assert [quota.borrow for quota in tree_with(borrow__vision=0).tree["vision"].quota] == [0, 0]
     assert [quota.borrow for quota in tree_with(borrow__vision__A100="none").tree["vision"].quota] == [None, None]
+    assert [quota.borrow for quota in tree_with(borrow__vision__A100="+4").tree["vision"].quota] == [20, None]
     assert [quota.lend for quota in tree_with(lend__vision=4).tree["vision"].quota] == [4, 4]
     off = tree_with(borrowing="off")
     assert {q.borrow for node in (*off.tree.values(), *off.cohorts.values()) for q in node.quota} == {0}
@@ -109,6 +110,7 @@ def test_cohorts_can_be_merged() -> None:
         ("quota.vision", float("nan"), r"must be at least 0"),
         ("quota.tests", 4, r"tests has no quota of GPUs; which flavor is not stated. Write quota.tests.FLAVOR"),
         ("borrow.tests", 4, r"tests has no such quota"),
+        ("borrow.vision.H100", "+4", r"has no number that \+4 can be added to"),
         ("borrow.vision", "all", r"must be a number or none, got 'all'"),
         ("reclaim.*", "always", r"must be one of never, lower, any, got 'always'"),
         ("reclaim.research", "any", r"there is no queue 'research'"),

@@ -14,7 +14,8 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
 from dlsched.studies.design import Futures, Variant, usual_futures
-from dlsched.studies.what_if import WhatIfSpec, read_link, unchanged, written_link
+from dlsched.studies.what_if import WhatIfSpec, moved, read_link, unchanged, written_link
+from dlsched.wording.settings import setting_words
 
 A100, ODD = VmType(name="a100", gpus=8, usd_per_h=20.0), VmType(name="a100:80+x=1&y", gpus=8, usd_per_h=30.0)
 JOBS = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [9.0], "due_s": [20.0]})
@@ -68,6 +69,15 @@ def test_the_words_of_a_link_by_hand() -> None:
     assert written_link(spec) == {
         "policy": ["fifo"], "to": ["las"], "param": ["quantum_s:120"], "set": ["arrivals:1.2", "nodes.a100:10"],
     }  # fmt: skip
+
+
+def test_a_link_in_slurms_notation_is_read_as_the_parameters_of_the_policy() -> None:
+    link = {"policy": ["slurm"], "with": ["bf_window:1440"], "param": ["bf_window_s:3600", 'PriorityMaxAge:"7-0"']}
+    spec = read_link(link, SCENARIO, "fifo")
+    assert spec.baseline.params == {"bf_window_s": 86_400}
+    assert spec.changed.params == {"bf_window_s": 3600, "PriorityMaxAge_s": 604_800}
+    words = [setting_words(one.key, one.label, one.unit, one.after) for one in moved(spec, SCENARIO)]
+    assert words == ["Slurm, PriorityMaxAge 7 d", "Slurm, bf_window 1 h"]
 
 
 def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:

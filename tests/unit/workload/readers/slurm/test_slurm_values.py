@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.domain.slurm_notation import limit_s, seconds
 from dlsched.workload.import_report import Ledger
 from dlsched.workload.readers.slurm import times
 from dlsched.workload.readers.slurm.job_numbers import parse_job_number, task_ranges
@@ -47,26 +48,30 @@ def vectors(shared_data):
     ],
 )
 def test_limit(text, seconds):
-    found = times.limit_s(text)
+    found = limit_s(text)
     assert found == seconds if seconds is not None else math.isnan(found)
 
 
 def test_limits_of_the_vectors(vectors):
-    for text, seconds in vectors["timelimit"]["seconds"].items():
-        found = times.limit_s(text)
-        assert math.isnan(found) if seconds is None else found == float(seconds), text
+    for text, expected in vectors["timelimit"]["seconds"].items():
+        found = limit_s(text)
+        assert math.isnan(found) if expected is None else found == float(expected), text
 
 
 @given(st.integers(0, 999), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
 def test_limit_reads_what_slurm_writes(days, hours, minutes, seconds):
     written = f"{days}-" * (days > 0) + f"{hours:02}:{minutes:02}:{seconds:02}"
-    assert times.limit_s(written) == days * 86_400 + hours * 3600 + minutes * 60 + seconds
+    assert limit_s(written) == days * 86_400 + hours * 3600 + minutes * 60 + seconds
 
 
 @given(ANY_TEXT | SLURM_TEXT)
 def test_limit_never_raises(text):
-    found = times.limit_s(text)
+    found = limit_s(text)
     assert math.isnan(found) or found >= 0
+
+
+def test_a_time_with_a_unit_behind_it():
+    assert [seconds(text) for text in ("30", "30 min", "30 sec", "00:00:30")] == [1800, 1800, 30, 30]
 
 
 def test_limits_missing_take_the_largest_of_their_partition():
