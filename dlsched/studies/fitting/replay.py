@@ -15,6 +15,7 @@ from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.workload import Floats, Workload
 from dlsched.policies import registry
 from dlsched.studies.calibration.idle import idle_wanted_share
+from dlsched.studies.calibration.record import left_without_start
 from dlsched.studies.simulation import Progress, simulate
 from dlsched.workload.hostlist import compress, expand
 
@@ -42,9 +43,13 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """Waits from submission to the first start, shape (jobs,), NaN for a job that never starts; what an audit found."""
+    """Waits from submission to the first start, shape (jobs,), NaN for a job that never starts; what an audit found.
+
+    ``left_started``: how many jobs start here that left without a start in the record.
+    """
 
     wait_s: Floats
+    left_started: int = 0
     idle_wanted: float | None = None
     audit: tuple[str, ...] = ()
 
@@ -65,7 +70,8 @@ def replayed(task: Replay, progress: Progress | None = None) -> Replayed:
     idle = None
     if task.whole is not None:
         idle = idle_wanted_share(ran, task.whole, run.log.job_first_start_s, run.log.job_end_s)
-    return Replayed(wait_s, idle, tuple(run.audit()) if task.checked else ())
+    started = np.isfinite(wait_s) & left_without_start(jobs)
+    return Replayed(wait_s, int(started.sum()), idle, tuple(run.audit()) if task.checked else ())
 
 
 def shaken(

@@ -56,6 +56,12 @@ def counted(answer: Fit) -> str:
     ]
     if lost := answer.measures.never_start:
         parts.append(f"{amount(lost, 'more job')} of the second half never {'starts' if lost == 1 else 'start'}")
+    if answer.left:
+        parts.append(
+            f"{amount(answer.left, 'job')} that left without a start {'waits' if answer.left == 1 else 'wait'} along "
+            f"and {'is' if answer.left == 1 else 'are'} not compared: the fitted policy starts "
+            f"{decimal(answer.left_started, 1)} before {'it' if answer.left == 1 else 'they'} left"
+        )
     return "; ".join(parts) + "."
 
 
@@ -150,6 +156,8 @@ def learned_rows(answer: Fit) -> list[tuple[str, str, str, str]]:
          _origin("limits", given, limits != "nothing added"), "sacctmgr -P show qos, sacctmgr -P show assoc"),
         ("Order of the queue", "as given" if "order" in given else "; ".join(order_words(setting)) or "submission",
          _origin("order", given, bool(order_words(setting))), "slurm.conf (Priority*), sshare -a -l -P"),
+        ("Jobs that never started", f"{answer.left:,}, in the queue until they left" if answer.left else "none",
+         "the log" if answer.left else "none in the log, or left out", "the log, read with never_started=keep"),
         ("Closed hours", closed_words(setting) if setting.closed else "none",
          _origin("hours", given, bool(setting.closed)), "hours in which long jobs may not start"),
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.calibration import wait_by_group
 from dlsched.placement import can_ever_fit
-from dlsched.studies.calibration.record import GROUPING_WORDS, has_same_record
+from dlsched.studies.calibration.record import GROUPING_WORDS, has_same_record, left_without_start
 from dlsched.studies.calibration.tables import GROUP_HEADER, group_rows
 from dlsched.studies.calibration.words import THRESHOLDS
 from dlsched.studies.design import Variant
@@ -174,7 +174,7 @@ def _say(scenario: Scenario, variant: Variant, answer: Fit) -> None:
     share, cluster = answer.learned.setting.capacity, scenario.cluster
     if share < 1 and scenario.content_hash == answer.scenario:
         fits = can_ever_fit(scenario.workload, without_nodes(cluster, share), scenario.options.placement)
-        if fits.all():
+        if (fits | left_without_start(scenario.workload)).all():
             session.keep(scenario.replace(cluster=withheld(cluster, share)), based_on=scenario.content_hash)
 
 

@@ -78,6 +78,33 @@ def test_effective_capacity_comes_back_from_the_first_half() -> None:
     assert answer.judged.idle_wanted == pytest.approx(known(answer.fitted.idle_wanted), abs=0.02)
 
 
+def test_jobs_that_left_without_a_start_wait_along_and_are_not_compared() -> None:
+    """They block the head of a FIFO queue for as long as they stay: without them others start earlier."""
+    scenario = with_capacity(5, 5)
+    leaves = np.arange(len(scenario.workload)) % 9 == 4
+    blank = scenario.workload.with_columns(
+        workers=np.where(leaves, 40, scenario.workload.workers),  # all nodes, which are seldom free together
+        recorded_start_s=None, recorded_end_s=None, recorded_status=None,
+    )  # fmt: skip
+    stays_s = np.where(leaves, 7200.0, np.nan)
+    run = simulate(scenario.replace(workload=blank.with_columns(cancel_after_s=stays_s)), "fifo")
+    never = np.isnan(run.log.job_first_start_s)
+    assert 50 < never.sum() < 70
+    recorded = blank.with_columns(
+        cancel_after_s=np.where(never, stays_s, np.nan),
+        work=np.where(never, blank.work, run.log.job_end_s - run.log.job_first_start_s),
+        recorded_start_s=run.log.job_first_start_s, recorded_end_s=run.log.job_end_s,
+    )  # fmt: skip
+    answer = fitted(scenario.replace(workload=recorded))
+    fifo, bare = answer.judged.of("fifo"), fitted(scenario.replace(workload=recorded.select(~never)))
+    assert fifo.second.mean_factor == pytest.approx(1, abs=0.02)
+    assert bare.judged.of("fifo").second.mean_factor > 1.05
+    assert (answer.left, bare.left) == (never.sum(), 0)
+    assert answer.judged.recorded == bare.judged.recorded == len(blank) - never.sum()
+    assert 0 < answer.left_started <= answer.left  # EASY backfill has room where FIFO has none
+    assert f"{answer.left} jobs that left without a start wait along and are not compared" in counted(answer)
+
+
 def known(value: float | None) -> float:
     assert value is not None
     return value
