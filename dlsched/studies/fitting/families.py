@@ -22,9 +22,10 @@ from dlsched.domain.workload import CPU, GPU, Workload
 from dlsched.metrics.idle_and_wanted import held_from_s
 from dlsched.placement import can_ever_fit
 from dlsched.studies.calibration.record import left_without_start
+from dlsched.studies.design.shaking import SLURM
 from dlsched.studies.fitting.hours import closed_text, monday_s, start_rates
 from dlsched.studies.fitting.period import backfill_period_s
-from dlsched.studies.fitting.replay import SLURM, without_nodes
+from dlsched.studies.fitting.replay import without_nodes
 from dlsched.workload.cluster_from_log import most_at_once
 
 Part = Literal["capacity", "limits", "order", "hours"]
