@@ -77,10 +77,12 @@ def counted(answer: Fit) -> str:
     if lost := answer.measures.never_start:
         parts.append(f"{amount(lost, 'more job')} of the second half never {'starts' if lost == 1 else 'start'}")
     if answer.left:
+        is_one, started = answer.left == 1, answer.left_started
+        many = decimal(started, 0 if started == round(started) else 1) if started else "none"
+        waits, it = ("waits along and is", "it") if is_one else ("wait along and are", "they")
         parts.append(
-            f"{amount(answer.left, 'job')} that left without a start {'waits' if answer.left == 1 else 'wait'} along "
-            f"and {'is' if answer.left == 1 else 'are'} not compared: the fitted policy starts "
-            f"{decimal(answer.left_started, 1)} before {'it' if answer.left == 1 else 'they'} left"
+            f"{amount(answer.left, 'job')} that left without a start {waits} not compared: the fitted policy starts "
+            f"{many} before {it} left"
         )
     return "; ".join(parts) + "."
 
