@@ -114,7 +114,7 @@ def compare(
         raise InputError(f"params of {unused[0]}", "are of a policy that is not compared", "Leave them out")
     variants = named_variants(scenario, keys, sets, given)
     happens = condition_of(scenario, _condition(scenario, condition))
-    asked_futures = chosen_futures(scenario, futures, vary)
+    asked_futures = chosen_futures(scenario, futures, vary, keys[0])
     with workers(processes, dask) as executor:
         return run_compared(scenario, variants, happens, asked_futures, executor, told(progress))
 
@@ -183,7 +183,7 @@ def what_if(
         condition=dict(condition or {}),
         baseline=today,
         changed=option,
-        futures=chosen_futures(scenario, futures, vary),
+        futures=chosen_futures(scenario, futures, vary, today.policy),
     )
     plan = planned(spec, scenario)
     if plan.basis.is_exact:  # nothing is random: the other futures would all be this one

@@ -420,7 +420,7 @@ def add_futures(parser: argparse.ArgumentParser, *, varies: bool = True) -> None
         type=whole(0),
         metavar="N",
         help="number of futures in addition to future 0, which is the recorded trace or the first draw (default: 40 "
-        "for a trace of 5 days or more, else 20)",
+        "for a trace of 5 days or more, else 20; 19 in compare where the baseline is slurm on a recorded log)",
     )
     if varies:
         parser.add_argument(
@@ -428,7 +428,8 @@ def add_futures(parser: argparse.ArgumentParser, *, varies: bool = True) -> None
             action="append",
             metavar="KEY[=VALUE]",
             help="what varies between the futures of a recorded trace: days (default), run_time_spread=0.3, "
-            "failures=500 (hours between failures), or none; may be repeated",
+            "failures=500 (hours between failures), shaking (run times up to a second longer, usual in compare where "
+            "the baseline is slurm on a recorded log), or none; may be repeated",
         )
 
 

@@ -46,7 +46,7 @@ def computed(options: Namespace) -> Compared:
     happens = [part for text in options.condition for part in split_changes(text)]
     condition = condition_of(scenario, read_condition(happens, scenario))
     variants = named_variants(scenario, policies, sets, params, "--set ")
-    futures = futures_of(options, scenario)
+    futures = futures_of(options, scenario, policies[0])
     with opened(options) as executor:
         found = run_compared(scenario, variants, condition, futures, executor, progress_line(options.json))
     return replace(found, trust=known_trust(scenario, policies[0], options))

@@ -14,6 +14,7 @@ from dlsched.studies.calibration.tables import GROUP_HEADER, group_rows
 from dlsched.studies.calibration.words import THRESHOLDS
 from dlsched.studies.fitting import STUDY, FitSpec
 from dlsched.studies.fitting.answer import Fit
+from dlsched.studies.fitting.judged import judged_scenario, nodes_words
 from dlsched.studies.fitting.words import (
     FAMILY_HEADER,
     GRADES,
@@ -27,11 +28,12 @@ from dlsched.studies.fitting.words import (
     flags,
     judged_rows,
     learned_rows,
-    nodes_aside,
+    nearer_words,
     sentence,
     unexplained,
 )
 from dlsched.wording.cautions import audit_words
+from dlsched.workload.scenario_file import write_scenario
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,12 +50,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="keep the answer in a result store, where the pages and other commands with --save find it (default "
         "store: DLSCHED_STORE, else ~/.dlsched/results.duckdb); put it after FILE",
     )
+    parser.add_argument(
+        "--write",
+        metavar="OUT",
+        help="write the scenario that the fitted policy was judged on, with its nodes and absences (.json or .toml)",
+    )
     add_json(parser)
 
 
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when the audit found a violation."""
-    scenario = loaded(options)
+    scenario = loaded(options, never_started="keep")  # they held places in the queue
     spec = STUDY.read_spec({"scenario": scenario.content_hash} | typed(options, FitSpec))
     STUDY.check(spec, scenario)
     with kept(options) as store, opened(options) as executor:
@@ -62,16 +69,21 @@ def run(options: Namespace) -> int:
             store.save_scenario(scenario)
             store.save_experiment(record)
     answer = STUDY.read_answer(record.answer)
-    tell(options, {**answer.summary(), "flags": flags(answer), **answer.to_plain()}, lambda: _show(answer, scenario))
+    if options.write:
+        write_scenario(judged_scenario(answer, scenario), options.write)
+    summary = {**answer.summary(), "nearer": nearer_words(answer), "flags": flags(answer)}
+    tell(options, summary | answer.to_plain(), lambda: _show(answer, scenario, options.write))
     found = [f"{one.label}, {text}" for one in answer.judged.replays for text in one.audit]
     return complain(audit_words(found) if found else "")
 
 
-def _show(answer: Fit, scenario: Scenario) -> None:
+def _show(answer: Fit, scenario: Scenario, written: str | None) -> None:
     for text in before_any_policy(answer):
         print(printable(text))
     print(printable(sentence(answer)))
     print(MEANS[answer.measures.grade])
+    if nearer := nearer_words(answer):
+        print(nearer)
     print(f"{printable(answer.scenario_name)}: {counted(answer)}")
     print(band_words(answer))
     for text in unexplained(answer):
@@ -88,5 +100,7 @@ def _show(answer: Fit, scenario: Scenario) -> None:
     print("\nFamilies, mean factor:")
     print_table(FAMILY_HEADER, family_rows(answer))
     print(f"\nThe fitted policy: {printable(flags(answer))}")
-    if aside := nodes_aside(answer):
-        print(aside)
+    if written:
+        print(f"{printable(written)} is the scenario it was judged on: run it with these flags.")
+    elif judged_scenario(answer, scenario) is not scenario:
+        print(f"It was judged on {nodes_words(answer)}, which no flag says: write that scenario with --write OUT.")

@@ -69,11 +69,11 @@ def goal_of(options: Namespace, scenario: Scenario) -> dict[str, Any]:
     return question if level is None else question | {"level": level / 100}
 
 
-def futures_of(options: Namespace, scenario: Scenario) -> Futures:
-    """Return the futures that were typed; what was not typed is usual for the scenario."""
+def futures_of(options: Namespace, scenario: Scenario, baseline: str = "") -> Futures:
+    """Return the futures that were typed; what was not typed is usual for the scenario under the baseline."""
     typed = getattr(options, "vary", None)
     vary = None if typed is None else dict(read_vary(text) for text in typed if text != "none")
-    return chosen_futures(scenario, options.futures, vary)
+    return chosen_futures(scenario, options.futures, vary, baseline)
 
 
 def read_vary(text: str) -> tuple[str, float]:

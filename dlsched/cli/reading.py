@@ -23,9 +23,11 @@ FILES = ("mapping", "cluster", "throughputs")
 """Choices whose value is the path of a file."""
 
 
-def loaded(options: Namespace) -> Scenario:
-    """Return the scenario of the file that was typed, a trace read as was typed."""
-    scenario = load(options.file, options_typed(options))
+def loaded(options: Namespace, **usual: Any) -> Scenario:
+    """Return the scenario of the file that was typed, a trace read as was typed, else with the ``usual`` choices."""
+    reading = options_typed(options)
+    asked = {name: value for name, value in usual.items() if name not in reading.model_fields_set}
+    scenario = load(options.file, reading.model_copy(update=asked))
     return with_energy(scenario, options.energy) if options.energy else scenario
 
 

@@ -86,6 +86,13 @@ COLUMNS = (
         "s",
         "Time before submit_s during which dependencies or a hold kept the job back; 0 = none.",
     ),
+    Column(
+        "cancel_after_s",
+        "float",
+        False,
+        "s",
+        "Time after submit_s at which the user takes the job back, whether it waits or runs; empty = never.",
+    ),
     Column("user", "text", False, "", "User who submitted the job."),
     Column("group", "text", False, "", "Team, account or virtual cluster of the job."),
     Column("model", "text", False, "", "Network or application being trained."),

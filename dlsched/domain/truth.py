@@ -61,6 +61,8 @@ def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) 
         draws = job_uniforms(seed, "cancel", jobs.job_id, 2)
         takes_back = draws[:, 0] < options.cancel_share
         cancel_s = np.where(takes_back, jobs.submit_s + 2 * draws[:, 1] * run_s, np.inf)
+    if jobs.cancel_after_s is not None:
+        cancel_s = np.fmin(cancel_s, jobs.submit_s + jobs.cancel_after_s)
     return Truth(work, believed, is_bug, cancel_s, seed)
 
 

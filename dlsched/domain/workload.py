@@ -73,6 +73,7 @@ class Workload:
     max_workers: Ints | None = None
     limit_s: Floats | None = None
     held_s: Floats | None = None
+    cancel_after_s: Floats | None = None
     user: Texts | None = None
     group: Texts | None = None
     model: Texts | None = None
@@ -383,9 +384,10 @@ def _check(columns: Mapping[str, Any]) -> None:
     ):
         if name in columns:
             _first_bad(columns, name, ~np.isinf(columns[name]), "must be finite or empty")
-    if "limit_s" in columns:
-        limit_s = columns["limit_s"]
-        _first_bad(columns, "limit_s", np.isnan(limit_s) | ((limit_s > 0) & np.isfinite(limit_s)), "must be above 0")
+    for name in ("limit_s", "cancel_after_s"):
+        if name in columns:
+            values = columns[name]
+            _first_bad(columns, name, np.isnan(values) | ((values > 0) & np.isfinite(values)), "must be above 0")
     asks = sum(columns.get(f"{resource}_per_worker", 0) for resource in RESOURCES)
     _first_bad(columns, "gpus_per_worker", asks > 0, "a job must request GPUs, CPUs or memory")
     _check_widths(columns)

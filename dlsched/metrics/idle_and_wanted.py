@@ -101,6 +101,8 @@ def held_from_s(jobs: Workload) -> Floats:
         return np.full(len(jobs), np.nan) if jobs.recorded_start_s is None else jobs.recorded_start_s
     runs_out = np.abs(jobs.recorded_end_s - jobs.submit_s - jobs.work) <= CUT_S
     ran = np.isnan(jobs.recorded_start_s) & runs_out & (jobs.submit_s == jobs.submit_s[0])
+    if jobs.cancel_after_s is not None:
+        ran &= np.isnan(jobs.cancel_after_s)  # these left without a start
     return np.where(ran, jobs.submit_s, jobs.recorded_start_s)
 
 

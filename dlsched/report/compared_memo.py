@@ -14,8 +14,7 @@ from dlsched.report.evidence import winners_of
 from dlsched.report.happened import happened_in
 from dlsched.report.memo import Memo, build
 from dlsched.studies.code_version import version_of
-from dlsched.studies.design import changed, in_full
-from dlsched.studies.simulation import simulate
+from dlsched.studies.design import VariantTask, in_full
 from dlsched.wording.counted import counted_of
 
 
@@ -85,4 +84,4 @@ def _jobs(found: Compared, name: str, seed: int) -> DataFrame:
         return found.jobs[name, seed]
     variant = found.variants[name]
     changes = found.futures.changes_in(seed) | {**found.condition.changes, **variant.changes}
-    return simulate(changed(found.scenario, changes, seed), variant.policy, variant.params, seed).jobs
+    return VariantTask(found.scenario, changes, variant.policy, variant.params, seed).run().jobs

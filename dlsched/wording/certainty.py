@@ -34,6 +34,10 @@ class BasisLike(Protocol):
     def days(self) -> int:
         """Days of the trace where these are resampled, else 0."""
 
+    @property
+    def are_replays(self) -> bool:
+        """Whether they are replays of the trace that differ by a second."""
+
 
 def certainty(basis: BasisLike, done: int) -> str:
     """Return how sure numbers are, ``done`` of the futures being there (future 0 counts).
@@ -51,7 +55,11 @@ def certainty(basis: BasisLike, done: int) -> str:
         if 0 < basis.days < FEWEST_DAYS:
             return f"this month as recorded; {amount(basis.days, 'day')} of it {_say(basis.days)} nothing about others"
         return f"this month as recorded and {months_words(basis, done - 1)}" if done > 1 else "this month as recorded"
-    return ROUGH if done == 1 else f"95% interval over {done:,} simulated versions of the workload"
+    if done == 1:
+        return ROUGH
+    if basis.are_replays:
+        return f"mean of {done:,} replays of this log, run times up to a second longer; nothing is said about others"
+    return f"95% interval over {done:,} simulated versions of the workload"
 
 
 def interval_note(basis: BasisLike, done: int) -> str:
@@ -62,6 +70,9 @@ def interval_note(basis: BasisLike, done: int) -> str:
         )
         return f"values are of the recorded month; ranges hold {held}"
     sure = certainty(basis, done)
+    if basis.are_replays and done > 1:
+        held = "8 of 10" if done >= 10 else "all"
+        return f"values are means of {done:,} replays, ranges hold {held} of them"
     if basis.kind == "drawn" and done > 1:
         return f"ranges are 95% intervals over {done:,} simulated versions of the workload"
     return f"{sure}, so no ranges" if basis.kind == "drawn" else sure
@@ -69,6 +80,8 @@ def interval_note(basis: BasisLike, done: int) -> str:
 
 def first_words(basis: BasisLike) -> str:
     """Return which future a picture of jobs is of: "the recorded month", "the first simulated version"."""
+    if basis.are_replays:
+        return "the first replay"
     return "the recorded month" if basis.kind == "recorded" else "the first simulated version"
 
 
@@ -76,6 +89,8 @@ def range_note(basis: BasisLike, done: int) -> str:
     """Return what stands behind a range: "in 8 of 10 months", "95% interval"; "" where there is no range."""
     if basis.kind == "recorded" and done > 1:
         return f"in {'8 of 10' if done > 10 else 'all'} {'months' if basis.days else 'simulated versions'}"
+    if basis.are_replays and done > 1:
+        return f"in {'8 of 10' if done >= 10 else 'all'} replays"
     return "95% interval" if basis.kind == "drawn" and done > 1 else ""
 
 

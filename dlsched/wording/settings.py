@@ -37,12 +37,17 @@ DAYS_WHY = (
     "months reshuffled from the same days do not."
 )
 """What futures from resampled days are of (decision 029)."""
-VARY_LABELS = {"days": "whole days of the trace", "run_time_spread": "run times", "failures": "failures of nodes"}
+VARY_LABELS = {
+    "days": "whole days of the trace", "run_time_spread": "run times", "failures": "failures of nodes",
+    "shaking": "a second of each run",
+}  # fmt: skip
 """What a reader can let vary between futures."""
 VARY_WHY = {
     "days": DAYS_WHY,
     "run_time_spread": "The run time of every job times a random factor with mean 1 (log-normal): our assumption.",
     "failures": "Each node fails at random (exponential) and is back after 1 h: our assumptions.",
+    "shaking": "Run times are up to a second longer and, under Slurm, its passes a little later: which job meets which "
+    "pass is chance. Alone, values are means of replays of this log, and nothing is said about other months.",
 }
 """How it varies."""
 MISHAP_WORDS = {
@@ -99,8 +104,8 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
     if unit == "nodes" and value is not None:
         nodes = amount(int(float(value)), "node")
         return f"{nodes} of {key.removeprefix(NODES_OF)}" if key.startswith(NODES_OF) else nodes
-    if key == "days":
-        return "days resampled"
+    if key in ("days", "shaking"):
+        return "days resampled" if key == "days" else "run times up to a second longer"
     if key == "demand" and value is not None:
         return _jobs_words(float(value))
     if key == "failures" and value is not None:

@@ -54,7 +54,8 @@ def load(path: str | Path, options: ReadOptions | None = None) -> Scenario:
         return scenario_of(read_trace(file, options=options), file.stem)
     slurm = None if options is None else settings_of(options.slurm, None)
     # Which jobs of a queue are kept is asked for whatever the file is; a scenario has none to leave out.
-    of_any_file = {"slurm": (), "pending": ReadOptions().pending}
+    usual = ReadOptions()
+    of_any_file = {"slurm": (), "pending": usual.pending, "never_started": usual.never_started}
     if options is not None and options.model_copy(update=of_any_file) != ReadOptions():
         why = "reading choices are for traces; this is an instance" if is_instance else "it is a scenario, not a trace"
         raise InputError(f"file {file.name}", why, "Leave the reading choices out")

@@ -25,6 +25,7 @@ from dlsched.studies.what_if.answer import comparison_of
 from dlsched.studies.what_if.words import sentence
 from dlsched.ui.plan import what_if_row, what_if_state
 from tests.support.page_text import shown
+from tests.support.recorded_jobs import recorded_scenario
 from tests.support.runs_for_store import small_scenario
 
 PAGE = "plan/what_if.py"
@@ -204,6 +205,20 @@ def test_a_trace_of_days_is_told_as_recorded_first_with_its_range_over_futures(
     wait_s = simulate(weeks.replace(workload=doubled), "fifo").metrics["wait_p95"]
     assert app.metric[1].value == KPIS["wait_p95"].show(wait_s)  # as recorded, exactly
     assert any(line.endswith(", in 8 of 10 months]]") for line in cards(app))
+
+
+@pytest.mark.usefixtures("runner")
+def test_under_slurm_a_recorded_log_is_told_by_the_mean_of_its_replays_until_other_futures_are_chosen(
+    store: Store, open_page: OpenPage
+) -> None:
+    given = recorded_scenario("fifo", jobs=60)
+    app = opened(store, open_page, given, policy=["slurm"], set=["nodes:3"])
+    changed = Variant(policy="slurm", changes={"nodes": 3})
+    answer = run_what_if(unchanged(given, "slurm").model_copy(update={"changed": changed}), given)
+    assert said(app) == sentence(answer, comparison_of(answer))
+    assert "mean of 20 replays of this log" in said(app)
+    alone = opened(store, open_page, given, Futures.first(0), policy=["slurm"], set=["nodes:3"])
+    assert "exact for this trace, not a forecast" in said(alone)
 
 
 @pytest.mark.usefixtures("runner")

@@ -15,12 +15,14 @@ class Basis(FrozenModel):
     """What futures are futures of.
 
     ``exact``: nothing is random, future 0 says all. ``recorded``: future 0 is what was recorded, the others are put
-    together from it. ``drawn``: every future, the first too, is a draw of a generator or of what is random.
+    together from it. ``drawn``: every future, the first too, is a draw of a generator or of what is random. Where they
+    ``are_replays``, all that is drawn is a second of each run time and of the scheduler's clock.
     """
 
     kind: Kind = "exact"
     futures: int = Field(0, ge=0, description="Futures beside future 0 that were asked for.")
     days: int = Field(0, ge=0, description="Days of the trace where its whole days are resampled, else 0.")
+    are_replays: bool = Field(False, description="Whether futures are replays of what was recorded, shaken a little.")
 
     @property
     def is_exact(self) -> bool:

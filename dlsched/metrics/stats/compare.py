@@ -282,6 +282,9 @@ def told(kpi: KPI, change: Change) -> DeltaWords:
     verdict = "" if change.verdict == "changed" else change.verdict
     if change.kind == "recorded":
         return DeltaWords(size, "", f"{verdict} in this month".lstrip())
+    if change.this_month_only:  # replays of one log: the range of their differences
+        around = "" if change.low is None or change.high is None else _signed_range(kpi, change.low, change.high)
+        return DeltaWords(size, around, f"{verdict} in this log".lstrip())
     return DeltaWords(size, _around(kpi, change), verdict)
 
 

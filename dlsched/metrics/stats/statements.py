@@ -54,7 +54,7 @@ class Estimate:
 
     ``low`` and ``high`` are None if nothing is random, and where one future is not enough. Recorded: ``value`` is
     what was recorded, the range holds the middle 8 of 10 futures reshuffled from it, and need not hold the value.
-    Drawn: ``value`` is the mean over futures, within its 95% interval.
+    Drawn: ``value`` is the mean over futures, within its 95% interval; of replays the range holds the middle 8 of 10.
     """
 
     value: float
@@ -94,7 +94,8 @@ class Change:
     """How a run differs from its baseline.
 
     ``value`` is the headline difference, ours minus theirs: of the recorded month, else the mean over futures. ``low``
-    to ``high`` is about that difference: recorded, the middle 8 of 10 futures; drawn, the interval of its mean.
+    to ``high`` is about that difference: recorded, the middle 8 of 10 futures, and so of replays; else drawn, the
+    interval of its mean.
     ``better``, ``worse`` and ``same`` count the ``n`` futures that count (recorded: those beside future 0); of a metric
     that is neither good nor bad ``better`` counts those with more. ``effect`` is the long-run change, ``next_month``
     that of one month to come; None if nothing may be said. ``this_month_only``: nothing is said of other months.
@@ -144,6 +145,8 @@ def value_of(kpi: KPI, values: Values, basis: Basis) -> Estimate:
     mean = mean_interval(futures)
     if mean.half_width is None:
         return Estimate(mean.mean, None, None, 1)
+    if basis.are_replays:
+        return Estimate(mean.mean, *_middle(futures), mean.n)
     if kpi.kind in ADDED and mean.mean > 0 and futures.min() >= 0:
         # The error of log(mean): above 0, and longer upwards, as the values are.
         spread = math.exp(min(mean.half_width / mean.mean, 50.0))
@@ -170,7 +173,7 @@ def change_of(kpi: KPI, ours: Values, theirs: Values, basis: Basis) -> Change:
         return Change("exact", float(changed[0] - base[0]), None, None, 1, *_counted(signs[:1]), None, None, verdict)
     if basis.is_recorded:
         return _recorded_change(kpi, changed, base, signs, basis)
-    return _drawn_change(kpi, changed, base, signs)
+    return _drawn_change(kpi, changed, base, signs, are_replays=basis.are_replays)
 
 
 def could_reach(kpi: KPI, values: Values, basis: Basis) -> float | None:
@@ -279,16 +282,21 @@ def _by_count(kpi: KPI, headline: int, better: int, worse: int, same: int) -> Ve
 # ---- drawn futures --------------------------------------------------------------------------------------
 
 
-def _drawn_change(kpi: KPI, ours: NDArray[np.float64], theirs: NDArray[np.float64], signs: NDArray[np.int64]) -> Change:
+def _drawn_change(
+    kpi: KPI, ours: NDArray[np.float64], theirs: NDArray[np.float64], signs: NDArray[np.int64], *, are_replays: bool
+) -> Change:
     better, worse, same = _counted(signs)
     headline = _difference(ours, theirs).mean()
     if signs.size == 1:
         verdict: Verdict = "same" if headline == 0 else "rough"
         return Change("drawn", float(headline), None, None, 1, better, worse, same, None, None, verdict)
     effect = _effect(kpi, ours, theirs, t_quantile(signs.size - 1) / math.sqrt(signs.size))
-    low, high = _as_differences(kpi, effect, float(headline), theirs)
+    low, high = _middle(ours - theirs) if are_replays else _as_differences(kpi, effect, float(headline), theirs)
     verdict = _by_interval(kpi, effect, float(headline), is_same=same == signs.size)
-    return Change("drawn", float(headline), low, high, signs.size, better, worse, same, effect, None, verdict)
+    return Change(
+        "drawn", float(headline), low, high, signs.size, better, worse, same, effect, None, verdict,
+        this_month_only=are_replays,
+    )  # fmt: skip
 
 
 def _by_interval(kpi: KPI, effect: Effect, headline: float, *, is_same: bool) -> Verdict:

@@ -10,7 +10,7 @@ from dlsched.domain.cluster import Cluster
 from dlsched.domain.workload import Floats, Workload
 from dlsched.metrics.idle_and_wanted import QueueOverTime, away_of, held_from_s, queue_over_time
 from dlsched.studies.calibration.measures import LONG_WAIT_S
-from dlsched.studies.calibration.record import complete_from_s
+from dlsched.studies.calibration.record import complete_from_s, left_without_start
 from dlsched.studies.queues import load_of, separate_queues
 
 MOST_IDLE = 0.9
@@ -27,8 +27,10 @@ def idle_beside_long_waits(jobs: Workload, cluster: Cluster) -> float | None:
     """Return the mean share of a cluster that was free in the record, over the waits of jobs that wait over 10 min.
 
     Each second of each such job counts once, so that a few jobs on hold do not decide. None without such a wait. Near
-    1, most of the jobs that ran are missing from the record.
+    1, most of the jobs that ran are missing from the record. Jobs that left without a start may have waited for
+    something else than room and do not count.
     """
+    jobs = jobs.select(~left_without_start(jobs))
     start_s, end_s = _recorded(jobs)
     waits_long = ~(start_s - jobs.submit_s <= LONG_WAIT_S)
     arrive_s = np.where(waits_long, jobs.submit_s, start_s)

@@ -96,6 +96,13 @@ def record_of(jobs: Workload) -> RecordedTimes:
     )
 
 
+def left_without_start(jobs: Workload) -> Mask:
+    """Return which jobs left the queue of the source without a start, shape (jobs,)."""
+    if jobs.cancel_after_s is None or jobs.recorded_start_s is None:
+        return np.zeros(len(jobs), dtype=bool)
+    return np.asarray(np.isfinite(jobs.cancel_after_s) & np.isnan(jobs.recorded_start_s))
+
+
 def _ends(jobs: Workload) -> Floats:
     return np.full(len(jobs), np.nan) if jobs.recorded_end_s is None else jobs.recorded_end_s
 
@@ -108,7 +115,7 @@ def complete_from_s(jobs: Workload) -> float:
     """
     if not len(jobs):
         return 0.0
-    end_s = _ends(jobs)
+    end_s = np.where(left_without_start(jobs), np.nan, _ends(jobs))
     first_end_s = float(np.min(end_s[np.isfinite(end_s)], initial=np.inf))
     most_come_first = np.mean(jobs.submit_s < first_end_s) > 0.5
     return float(jobs.submit_s[0]) if most_come_first else first_end_s

@@ -11,7 +11,7 @@ from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats
 from dlsched.sim.log import RunLog
 from dlsched.studies.design import VariantTask
-from dlsched.studies.simulation import Progress, simulate
+from dlsched.studies.simulation import Progress
 
 
 class Use(FrozenModel):
@@ -33,7 +33,7 @@ def use_of(task: VariantTask, progress: Progress | None = None) -> Use:
     DlschedError
         What ends the run, or jobs that all arrive at once.
     """
-    run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
+    run = task.run(progress)
     scenario = run.prepared.scenario
     submit_s, cluster = scenario.workload.submit_s, scenario.cluster
     period_h = float(submit_s[-1] - submit_s[0]) / HOUR_S if len(submit_s) else 0.0

@@ -27,6 +27,7 @@ from dlsched.studies.design.factor import Edit, Factor, Role, Turn, Value, names
 from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
 from dlsched.studies.design.queue_factors import queue_factor, queue_factors
 from dlsched.studies.design.rental_factors import CONDITIONS, rental_factor, rental_factors
+from dlsched.studies.design.shaking import SHAKING, shaken_scenario
 from dlsched.studies.design.slurm_factors import slurm_factor, slurm_factors
 from dlsched.wording.settings import setting_words
 from dlsched.workload.studies.modelarts import VARIANTS
@@ -343,6 +344,10 @@ def _run_time_spread(scenario: Scenario, spread: float, seed: int) -> Scenario:
     return scenario.replace(workload=_edited(jobs, work=jobs.work * factor))
 
 
+def _shaking(scenario: Scenario, _: int, seed: int) -> Scenario:
+    return shaken_scenario(scenario, seed)
+
+
 def _due_slack(scenario: Scenario, factor: float, _: int) -> Scenario:
     jobs = scenario.workload
     due_s = _needed(jobs.due_s, "due dates")
@@ -461,6 +466,12 @@ FACTORS: tuple[Factor, ...] = (
         "The work of every job times a random factor with mean 1 and this coefficient of variation (0.3: most within "
         "0.6x and 1.5x), drawn for each job and future. Log-normal: our assumption.",
         _run_time_spread, of_jobs=True, per_draw=True,
+    ),
+    Factor(
+        SHAKING, "Replays shaken", "", "whole", 1, 1,
+        "1: each future is the trace with run times up to a second longer and, under slurm, backfill passes up to "
+        "0.4 s further apart that begin up to a second later. A second decides which job meets which pass.",
+        _shaking, of_jobs=True, per_draw=True,
     ),
     Factor(
         "mishaps", "What goes wrong", "", "names", 0, 0,

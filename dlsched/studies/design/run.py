@@ -18,9 +18,10 @@ from dlsched.store.record import CellRecord, CellStore
 from dlsched.studies.code_version import version_of
 from dlsched.studies.design.factors import changed, differs_by_seed, draws_differ, is_drawn, without_neutral
 from dlsched.studies.design.measures import JobTimes, paired_measures, times_of
+from dlsched.studies.design.shaking import SHAKING, shaken_params
 from dlsched.studies.design.variants import Futures, Value, Variant
 from dlsched.studies.run_all import run_all
-from dlsched.studies.simulation import Progress, ResolvedPolicy, resolve_policy, simulate
+from dlsched.studies.simulation import Progress, ResolvedPolicy, Run, resolve_policy, simulate
 from dlsched.wording.assumptions import is_random
 
 BATCH = 50
@@ -70,6 +71,16 @@ class VariantTask:
     def changed(self) -> Scenario:
         """Return the scenario that is run."""
         return changed(self.scenario, self.changes, self.seed)
+
+    def params_on(self, made: Scenario) -> Mapping[str, Any]:
+        """Return the parameters with which the scenario that is run, ``made``, is run."""
+        is_shaken = SHAKING in self.changes
+        return shaken_params(made, self.policy, self.params, self.seed) if is_shaken else self.params
+
+    def run(self, progress: Progress | None = None) -> Run:
+        """Run it."""
+        made = self.changed()
+        return simulate(made, self.policy, self.params_on(made), self.seed, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +242,7 @@ def resolve_variant(
         raise InputError(f"futures, {min(futures.vary)}", why, "Set run times and failures as conditions instead")
     for key in futures.vary:
         if not is_drawn(scenario, (key,)):
-            do = "Vary days, run_time_spread or failures; other changes are the same in every future"
+            do = "Vary days, run_time_spread, failures or shaking; other changes are the same in every future"
             raise InputError(f"futures, {key}", "has no randomness of its own", do)
     both = set(variant.changes) & set(futures.vary)
     if both:
@@ -259,7 +270,7 @@ def is_exact(scenario: Scenario, variant: Variant, futures: Futures) -> bool:
 def carry_out(task: VariantTask, progress: Progress | None = None) -> RunResult:
     """Run, audit and summarise one task; an error of the input or of the policy becomes its text."""
     try:
-        run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
+        run = task.run(progress)
         metrics = run.metrics
         if task.reference is not None:
             times = times_of(run)
@@ -278,11 +289,12 @@ def _reference_times(task: VariantTask, ours: JobTimes) -> JobTimes:
     """Return the job times of the reference policy's run, which is ``ours`` where the task asks for that itself."""
     assert task.reference is not None
     policy, params = task.reference
-    key = replace(task, policy=policy, params=params).key
+    reference = replace(task, policy=policy, params=params)
+    key = reference.key
     if key == task.key:
         _LATEST[key] = ours
     elif key not in _LATEST:
-        _LATEST[key] = times_of(simulate(task.changed(), policy, params, task.seed))
+        _LATEST[key] = times_of(reference.run())
     times = _LATEST[key]
     while len(_LATEST) > MOST_LATEST:
         del _LATEST[next(iter(_LATEST))]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel, Key
+from dlsched.studies.design.shaking import SHAKING
 
 Value = float | Annotated[str, Field(max_length=1000)]
 MOST_FUTURES = 1000
@@ -27,7 +28,7 @@ class Futures(FrozenModel):
     Future 0 is the jobs as they were recorded, or as the scenario's own seed draws them. ``vary`` holds changes that
     draw something of their own, by key (whole days of the trace, run times, failures): they make the other futures of a
     recorded trace, and future 0 stays as it was recorded. All choices in one future meet the same days, run times and
-    failures.
+    failures. Where nothing but replays are shaken, all of them are alike in kind, future 0 too.
     """
 
     seeds: tuple[int, ...] = Field((0,), min_length=1, max_length=MOST_FUTURES + 1)
@@ -56,4 +57,9 @@ class Futures(FrozenModel):
 
     def changes_in(self, seed: int) -> dict[str, Value]:
         """Return what a future changes of the scenario by itself."""
-        return dict(self.vary) if seed else {}
+        return dict(self.vary) if seed or self.are_replays else {}
+
+    @property
+    def are_replays(self) -> bool:
+        """Whether they are replays of what was recorded that differ by a second, and nothing else."""
+        return set(self.vary) == {SHAKING}

@@ -91,7 +91,8 @@ class Fit(Answer):
 
     ``judged``: measures of the mean waits of the replays, over jobs of the second half only; its policies are "fitted",
     "fifo" and "easy-backfill". ``first_jobs``: jobs of the first half that were compared while fitting; ``half_s``:
-    where the second half starts.
+    where the second half starts. ``left``: jobs of the log that left the queue without a start; of them the fitted
+    policy starts ``left_started`` before they left, on the mean of the replays.
     """
 
     scenario: str
@@ -106,6 +107,8 @@ class Fit(Answer):
     judged: Calibration
     bands: Mapping[str, Bands]
     ceiling: Ceiling
+    left: int = 0
+    left_started: float = 0.0
 
     @property
     def fitted(self) -> PolicyFit:
@@ -122,6 +125,8 @@ class Fit(Answer):
         return {
             **_numbers(self.fitted),
             "grade": self.measures.grade,
+            "left_without_start": self.left,
+            "left_started": self.left_started,
             "fifo": _numbers(self.judged.of(FIFO)),
             "easy": _numbers(self.judged.of(EASY)),
         }

@@ -21,9 +21,11 @@ from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.domain.workload import CPU, GPU, Workload
 from dlsched.metrics.idle_and_wanted import held_from_s
 from dlsched.placement import can_ever_fit
+from dlsched.studies.calibration.record import left_without_start
+from dlsched.studies.design.shaking import SLURM
 from dlsched.studies.fitting.hours import closed_text, monday_s, start_rates
 from dlsched.studies.fitting.period import backfill_period_s
-from dlsched.studies.fitting.replay import SLURM, without_nodes
+from dlsched.studies.fitting.replay import without_nodes
 from dlsched.workload.cluster_from_log import most_at_once
 
 Part = Literal["capacity", "limits", "order", "hours"]
@@ -153,11 +155,11 @@ def _capacities(jobs: Workload, cluster: Cluster, resource: int) -> dict[str, tu
     there = float(cluster.nodes.capacity[:, resource].sum())
     start_s, end_s = held_times(jobs)
     used = most_at_once(start_s, end_s, jobs.requested[:, resource]) / there if np.isfinite(there) and there else 1.0
-    now = can_ever_fit(jobs, cluster, "pool")
+    needed = can_ever_fit(jobs, cluster, "pool") & ~left_without_start(jobs)
     shares = [1.0]
     for share in sorted({used, *CAPACITY_SHARES}, reverse=True):
         smaller = without_nodes(cluster, share) if 0 < share < 1 else cluster
-        if smaller is not cluster and bool((can_ever_fit(jobs, smaller, "pool") | ~now).all()):
+        if smaller is not cluster and bool(can_ever_fit(jobs, smaller, "pool")[needed].all()):
             shares.append(share)
     return {"capacity": tuple(shares)} if len(shares) > 1 else {}
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dlsched.domain.cluster import Absence, Cluster
-from dlsched.domain.randomness import job_uniforms, stream
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.slurm import SlurmSetup
-from dlsched.domain.workload import Floats, Workload
-from dlsched.policies import registry
+from dlsched.domain.workload import Floats
 from dlsched.studies.calibration.idle import idle_wanted_share
+from dlsched.studies.calibration.record import left_without_start
+from dlsched.studies.design.shaking import shaken_params, shaken_scenario
 from dlsched.studies.simulation import Progress, simulate
 from dlsched.workload.hostlist import compress, expand
-
-SLURM = "slurm"
-SHAKEN_S = 1.0
-SHAKEN_INTERVAL_S = 0.4
-"""Run times and the phase of the passes get up to this much, the time between backfill passes the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +36,13 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """Waits from submission to the first start, shape (jobs,), NaN for a job that never starts; what an audit found."""
+    """Waits from submission to the first start, shape (jobs,), NaN for a job that never starts; what an audit found.
+
+    ``left_started``: how many jobs start here that left without a start in the record.
+    """
 
     wait_s: Floats
+    left_started: int = 0
     idle_wanted: float | None = None
     audit: tuple[str, ...] = ()
 
@@ -65,32 +63,16 @@ def replayed(task: Replay, progress: Progress | None = None) -> Replayed:
     idle = None
     if task.whole is not None:
         idle = idle_wanted_share(ran, task.whole, run.log.job_first_start_s, run.log.job_end_s)
-    return Replayed(wait_s, idle, tuple(run.audit()) if task.checked else ())
+    started = np.isfinite(wait_s) & left_without_start(jobs)
+    return Replayed(wait_s, int(started.sum()), idle, tuple(run.audit()) if task.checked else ())
 
 
 def shaken(
     scenario: Scenario, policy: str, params: Mapping[str, Any], seed: int, number: int
 ) -> tuple[Scenario, dict[str, Any]]:
-    """Return a scenario with each run time up to 1 s longer, and the parameters with Slurm's passes moved a little.
-
-    Tsafrir, Ouaknine and Feitelson, Reducing performance evaluation sensitivity and variability by input shaking: a
-    second decides which job meets which pass, so that one replay says little.
-    """
-    jobs, key = scenario.workload, seed * 1000 + number
-    longer = job_uniforms(key, "shake", jobs.job_id)[:, 0] * SHAKEN_S
-    changed = dict(params)
-    if policy == SLURM:
-        now: Any = registry.find(SLURM).parse(changed)
-        interval_s = now.over((scenario.slurm or SlurmSetup()).options).bf_interval
-        draws = stream(key, "shake").random(2)
-        changed["bf_interval"] = interval_s + SHAKEN_INTERVAL_S * draws[0]
-        changed["phase"] = now.phase + SHAKEN_S * draws[1]
-    return scenario.replace(workload=_with_work(jobs, jobs.work + longer)), changed
-
-
-def _with_work(jobs: Workload, work: Floats) -> Workload:
-    work.flags.writeable = False
-    return replace(jobs, work=work)
+    """Return the scenario and the parameters of one replay with small random changes; seed 0: as futures have them."""
+    key = seed * 1000 + number
+    return shaken_scenario(scenario, key), shaken_params(scenario, policy, params, key)
 
 
 def without_nodes(cluster: Cluster, share: float) -> Cluster:

@@ -17,7 +17,7 @@ from dlsched.store.record import CellStore
 from dlsched.studies.calibration.answer import ReplayedTimes, calibrate
 from dlsched.studies.calibration.idle import idle_of_record
 from dlsched.studies.calibration.measures import log_ratio
-from dlsched.studies.calibration.record import RecordedTimes, closed_loop, halves, record_of
+from dlsched.studies.calibration.record import RecordedTimes, closed_loop, halves, left_without_start, record_of
 from dlsched.studies.calibration.run import refuse_sample
 from dlsched.studies.fitting.answer import (
     EASY,
@@ -280,6 +280,8 @@ def _judged(
         judged=judged,
         bands={name: bands_of(record.wait_s[compared], found) for name, found in waits.items()},
         ceiling=ceiling_of(waits[FITTED]),
+        left=int(left_without_start(jobs).sum()),
+        left_started=float(np.mean([one.left_started for one in replays[FITTED]])),
     )
 
 

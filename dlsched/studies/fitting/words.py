@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 
 from dlsched.policies.registry import find
@@ -22,6 +23,7 @@ from dlsched.studies.calibration.words import (
 from dlsched.studies.fitting.answer import EASY, FIFO, Band, Fit
 from dlsched.studies.fitting.families import PART_WORDS, Setting
 from dlsched.studies.fitting.hours import spans_of
+from dlsched.studies.fitting.search import MUST_WIN
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
 from dlsched.wording.caveats import Caveat
@@ -47,6 +49,24 @@ def sentence(answer: Fit) -> str:
     return f"{capital(grade_words(answer.judged, answer.fitted))}; {', '.join(others)}."
 
 
+def nearer_words(answer: Fit) -> str:
+    """Return that FIFO or EASY backfill as it is comes nearer on the second half than what was fitted; "" if not.
+
+    Nearer is a mean |log ratio| lower by as much as a part must win to be kept. A policy of another grade is none: a
+    better one is what :func:`unexplained` tells.
+    """
+    own, plain = answer.measures, min(map(answer.judged.of, (FIFO, EASY)), key=lambda one: one.second.mean_factor)
+    is_nearer = math.log(plain.second.mean_factor) < (1 - MUST_WIN) * math.log(own.mean_factor)
+    if own.grade not in ("replays", "ranks", "fails") or plain.second.grade != own.grade or not is_nearer:
+        return ""
+    factors = (f"{name} factor {times_words(getattr(plain.second, f'{name}_factor'))} instead of "
+               f"{times_words(getattr(own, f'{name}_factor'))}" for name in ("mean", "typical"))  # fmt: skip
+    return (
+        f"{plain.label} as it is comes nearer to the second half than what was fitted: {', '.join(factors)}. It is the "
+        "simpler baseline."
+    )
+
+
 def counted(answer: Fit) -> str:
     """Return what the numbers rest on: the jobs of both halves, and the replays."""
     parts = [
@@ -56,6 +76,14 @@ def counted(answer: Fit) -> str:
     ]
     if lost := answer.measures.never_start:
         parts.append(f"{amount(lost, 'more job')} of the second half never {'starts' if lost == 1 else 'start'}")
+    if answer.left:
+        is_one, started = answer.left == 1, answer.left_started
+        many = decimal(started, 0 if started == round(started) else 1) if started else "none"
+        waits, it = ("waits along and is", "it") if is_one else ("wait along and are", "they")
+        parts.append(
+            f"{amount(answer.left, 'job')} that left without a start {waits} not compared: the fitted policy starts "
+            f"{many} before {it} left"
+        )
     return "; ".join(parts) + "."
 
 
@@ -150,6 +178,8 @@ def learned_rows(answer: Fit) -> list[tuple[str, str, str, str]]:
          _origin("limits", given, limits != "nothing added"), "sacctmgr -P show qos, sacctmgr -P show assoc"),
         ("Order of the queue", "as given" if "order" in given else "; ".join(order_words(setting)) or "submission",
          _origin("order", given, bool(order_words(setting))), "slurm.conf (Priority*), sshare -a -l -P"),
+        ("Jobs that never started", f"{answer.left:,}, in the queue until they left" if answer.left else "none",
+         "the log" if answer.left else "none in the log, or left out", "the log, read with never_started=keep"),
         ("Closed hours", closed_words(setting) if setting.closed else "none",
          _origin("hours", given, bool(setting.closed)), "hours in which long jobs may not start"),
     ]  # fmt: skip
@@ -326,14 +356,6 @@ def flags(answer: Fit) -> str:
     """Return the flags that name the fitted policy on a command line: --policy slurm --param bf_interval=120."""
     params = [f"--param {shlex.quote(f'{name}={_value(value)}')}" for name, value in answer.learned.params.items()]
     return " ".join([f"--policy {answer.learned.policy}", *params])
-
-
-def nodes_aside(answer: Fit) -> str:
-    """Return that the fitted policy was judged with fewer nodes than there are, which no flag says; "" with all."""
-    there, used = answer.learned.nodes, answer.learned.usable_nodes
-    if used == there:
-        return ""
-    return f"It was judged on {used:,} of the {amount(there, 'node')}: leave out as many for the same numbers."
 
 
 def _value(value: object) -> str:

@@ -13,7 +13,7 @@ from dlsched.studies.inspect.queues.run import queues_of_run
 from dlsched.studies.more_quota.answer import FutureNumbers, MoreQuota, Outcome
 from dlsched.studies.more_quota.spec import MoreQuotaSpec, sides_of
 from dlsched.studies.run_all import run_all
-from dlsched.studies.simulation import Progress, simulate
+from dlsched.studies.simulation import Progress
 
 
 def run_more_quota(
@@ -51,7 +51,7 @@ def run_more_quota(
 def numbers_of(task: VariantTask, progress: Progress | None = None) -> FutureNumbers:
     """Return what is told of one run; its error where it fails."""
     try:
-        run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
+        run = task.run(progress)
         answer = queues_of_run(run)
     except DlschedError as error:
         return FutureNumbers(wait_p95_s={}, error=str(error))

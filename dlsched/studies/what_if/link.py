@@ -69,7 +69,7 @@ def read_link(link: Link, scenario: Scenario, policy: str, futures: Futures | No
             scenario=scenario.content_hash,
             baseline=baseline,
             changed=changed,
-            futures=futures or usual_futures(scenario),
+            futures=futures or usual_futures(scenario, before),
         ).with_changes(scenario, changes)
     except ValidationError as error:
         raise from_validation("link", error) from error

@@ -211,7 +211,7 @@ def _play(part: _Part, progress: Progress | None = None, edited: EditedScenarios
     begun_s = time.process_time()
     try:
         made = task.changed() if edited is None else edited.at(task.changes, task.seed)
-        run = simulate(made, task.policy, task.params, task.seed, progress)
+        run = simulate(made, task.policy, task.params_on(made), task.seed, progress)
         result = RunResult(run.metrics, tuple(run.audit()))
     except DlschedError as error:
         return _Played(RunDigest(RunResult(error=str(error))))

@@ -71,7 +71,7 @@ def unchanged(
 ) -> WhatIfSpec:
     """Return the question in which nothing is changed yet; ``futures``: None = the usual ones."""
     variant = Variant(policy=policy, params=dict(params or {}))
-    futures = futures or usual_futures(scenario)
+    futures = futures or usual_futures(scenario, policy)
     return WhatIfSpec(scenario=scenario.content_hash, baseline=variant, changed=variant, futures=futures)
 
 

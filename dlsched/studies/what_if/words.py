@@ -30,7 +30,7 @@ PLURAL = ("demand", "durations", "prices", "weights", "failures", "failure_at", 
 PLURAL_METRICS = ("late_share", "completed")
 """Metrics whose headline name is a plural."""
 TOLD_WHOLE = (
-    "failure_at", "failures", "run_time_spread", "vm_types", "days",
+    "failure_at", "failures", "run_time_spread", "vm_types", "days", "shaking",
     "borrowing", "fair_sharing", "reclaim", "within", "strategy",
 )  # fmt: skip
 """Changes that today's value adds nothing to, by the first part of their key."""

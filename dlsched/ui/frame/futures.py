@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.design import Futures, usual_futures
+from dlsched.studies.design.futures import REPLAYS
+from dlsched.studies.design.shaking import SLURM
 from dlsched.studies.design.variants import Value
 from dlsched.ui.frame import identity, session
 from dlsched.ui.frame.text import safe
@@ -20,14 +23,14 @@ PREFIX = "futures/"
 """Key of the setting in the store: one for each family of versions of a scenario."""
 MOST = 200
 SPREAD, FAILURES = "run_time_spread", "failures"
-USUAL: Mapping[str, Value] = {"days": 1.0, SPREAD: 0.3, FAILURES: 480.0}
+USUAL: Mapping[str, Value] = {"days": 1.0, SPREAD: 0.3, FAILURES: 480.0, "shaking": 1.0}
 """Values of what varies, once it is chosen: run times ± 30%, each node fails every 20 days."""
 
 
-def futures_of(scenario: Scenario) -> Futures:
-    """Return the futures that all pages look at: those that were chosen, else the usual ones."""
-    chosen = session.store().get_setting(PREFIX + session.lineage_of(scenario))
-    usual = usual_futures(scenario)
+def futures_of(scenario: Scenario, baseline: str = "") -> Futures:
+    """Return the futures that all pages look at: those that were chosen, else the usual ones under a baseline."""
+    chosen = _chosen(scenario)
+    usual = usual_futures(scenario, baseline)
     if chosen is None:
         return usual
     try:
@@ -35,6 +38,10 @@ def futures_of(scenario: Scenario) -> Futures:
     except (DlschedError, ValueError, KeyError, TypeError):  # of an older version of this program
         return usual
     return found if scenario.generator is None else Futures.first(found.count)
+
+
+def _chosen(scenario: Scenario) -> Any:
+    return session.store().get_setting(PREFIX + session.lineage_of(scenario))
 
 
 def choose(scenario: Scenario, futures: Futures) -> None:
@@ -51,6 +58,10 @@ def menu(scenario: Scenario) -> None:
     with st.popover(safe(words(scenario, now), 60), key="futures-menu"):
         st.markdown("**Futures of this scenario**, the same on every page")
         st.markdown(_explained(scenario, now))
+        if usual_futures(scenario, SLURM) not in (now, usual_futures(scenario)) and not _chosen(scenario):
+            st.markdown(
+                f"Where the baseline is Slurm, What if takes {REPLAYS} replays of the log until you choose here."
+            )
         if reason := identity.why_not():
             st.markdown(f":gray[{reason}.]")
             return
@@ -88,6 +99,8 @@ def _vary(now: Futures, tag: str) -> dict[str, Value]:
 
 def words(scenario: Scenario, futures: Futures) -> str:
     """Return what futures there are in a few words: "Recorded + 40 futures", "21 futures", "As recorded"."""
+    if futures.are_replays:
+        return amount(len(futures.seeds), "replay")
     if futures.vary and futures.count:
         return f"Recorded + {amount(futures.count, 'future')}"
     if is_random(scenario):
@@ -103,6 +116,8 @@ def _explained(scenario: Scenario, futures: Futures) -> str:
         own = _drawn_words(scenario)
         drawn = f"Each future draws {own} again." if own else "Nothing differs between futures: one run is enough."
         return f"The jobs are as recorded. {drawn}"
+    if futures.are_replays:
+        return f"Every future is a replay of what was recorded, with {listed(vary_words(futures.vary))}."
     return f"Future 0 is what was recorded. The others are made from it: {listed(vary_words(futures.vary))}."
 
 

@@ -30,7 +30,7 @@ from dlsched.ui.plan import what_if_state as state
 
 MOST_CONTROLS = 8
 MOST_POOLS = 3
-NOT_HERE = ("nodes", "days", "arrivals")
+NOT_HERE = ("nodes", "days", "arrivals", "shaking")
 """Changes without a control of their own: nodes come first, days make futures, and faster arrivals are no demand."""
 EXTRA, PICKED = "whatif-extra", "whatif-add"
 GROUPS: Mapping[Role, tuple[str, str]] = {

@@ -93,7 +93,7 @@ def asked(scenario: Scenario) -> WhatIfSpec:
         case = usual_variant(scenario)
         spec = unchanged(scenario, case.policy, case.params)
         st.session_state[HISTORY] = []
-    spec = spec.model_copy(update={"futures": futures_of(scenario)})
+    spec = spec.model_copy(update={"futures": futures_of(scenario, spec.baseline.policy)})
     st.session_state[SPEC] = spec
     _write_link(spec)
     return spec
@@ -121,7 +121,7 @@ def open_about(run_id: str, changes: Mapping[str, Value] | None = None) -> None:
     session.look_at(info.scenario_hash)
     case = variant_of(info)
     scenario = session.scenario()
-    spec = unchanged(scenario, case.policy, case.params, futures_of(scenario))
+    spec = unchanged(scenario, case.policy, case.params, futures_of(scenario, case.policy))
     open_spec(spec.with_changes(scenario, changes or {}))
     session.go("What if")
 

@@ -218,6 +218,11 @@ it. A trace of fewer than 5 days supports no statement about other months.
 **Generated jobs.** Each future has new jobs. Values are means with 95% intervals. A change is called better or worse if
 the 95% interval of its mean (for waits, of the ratio) excludes no change.
 
+**Recorded log of Slurm.** Where the baseline is Slurm, the futures are 20 replays of the log itself, the same for all
+sides, with run times up to a second longer and passes a little later: which job meets which pass is chance. Values are
+means of the replays, ranges hold 8 of 10 of them, and a change is called better or worse by the 95% interval of its
+mean. Nothing is said about other months; choose other futures in the scenario bar for that.
+
 If nothing varies, the numbers are exact for this trace and are not a forecast.
 
 **Charts** of wait, turnaround time and queue show the first future. Costs are per month of 30.4 days for owned nodes,

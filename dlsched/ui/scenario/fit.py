@@ -8,14 +8,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.calibration import wait_by_group
-from dlsched.placement import can_ever_fit
 from dlsched.studies.calibration.record import GROUPING_WORDS, has_same_record
 from dlsched.studies.calibration.tables import GROUP_HEADER, group_rows
 from dlsched.studies.calibration.words import THRESHOLDS
 from dlsched.studies.design import Variant
 from dlsched.studies.fitting import Fit, FitSpec, check, read_spec
 from dlsched.studies.fitting.answer import FITTED
-from dlsched.studies.fitting.replay import withheld, without_nodes
+from dlsched.studies.fitting.judged import judged_scenario, nodes_words
 from dlsched.studies.fitting.run import estimate_s
 from dlsched.studies.fitting.words import (
     FAMILY_HEADER,
@@ -33,6 +32,7 @@ from dlsched.studies.fitting.words import (
     flags,
     judged_rows,
     learned_rows,
+    nearer_words,
     sentence,
     unexplained,
 )
@@ -108,6 +108,8 @@ def _answer(shown: Shown[FitSpec, Fit], scenario: Scenario) -> None:
     for text in before_any_policy(answer):
         st.markdown(safe(text, 600))
     st.markdown(f"**{safe(sentence(answer), 600)}** {MEANS[answer.measures.grade]}")
+    if nearer := nearer_words(answer):
+        st.markdown(nearer)
     cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center"):
         _keep(answer, scenario)
@@ -154,28 +156,23 @@ def _keep(answer: Fit, scenario: Scenario) -> None:
     """Offer the fitted policy as what runs today."""
     learned = answer.learned
     variant = Variant(policy=learned.policy, params=dict(learned.params))
-    idle = learned.nodes - learned.usable_nodes
-    unused = f"; {amount(idle, 'node')} that jobs did not use are set aside" if idle else ""
     if todays_policy(scenario) == variant:
         st.badge("Runs today: this policy", color="green", icon=":material/check:")
     else:
         writing.button("This is what runs today", key="fit-keep", on_click=_say, args=(scenario, variant, answer),
-                  help=f"Saved with this scenario: all pages that compare start from it{unused}")  # fmt: skip
+                  help=f"Saved with the version of this scenario that it was judged on ({nodes_words(answer)}); all "
+                  "pages that compare start from it")  # fmt: skip
     with st.popover("Command line", key="fit-flags", help="The fitted policy for dlsched simulate and compare"):
         st.code(flags(answer), language=None, wrap_lines=True)
 
 
 def _say(scenario: Scenario, variant: Variant, answer: Fit) -> None:
-    """Keep the fitted policy as what runs today; nodes that jobs could not use are set aside in a new version.
-
-    Not where a job needs them: it would never start.
-    """
+    """Keep the fitted policy as what runs today, and the nodes and absences it was judged with as a new version."""
     say_todays_policy(scenario, variant)
-    share, cluster = answer.learned.setting.capacity, scenario.cluster
-    if share < 1 and scenario.content_hash == answer.scenario:
-        fits = can_ever_fit(scenario.workload, without_nodes(cluster, share), scenario.options.placement)
-        if fits.all():
-            session.keep(scenario.replace(cluster=withheld(cluster, share)), based_on=scenario.content_hash)
+    if scenario.content_hash == answer.scenario:
+        judged = judged_scenario(answer, scenario)
+        if judged is not scenario:
+            session.keep(judged, based_on=scenario.content_hash)
 
 
 def _title(name: str) -> str:

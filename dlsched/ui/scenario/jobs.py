@@ -51,6 +51,7 @@ LABELS = {
     "mem_gib_per_worker": "Memory per worker (GiB)", "weight_usd_per_s": "Cost of lateness ($/s)",
     "recorded_start_s": "Recorded start (s)", "recorded_end_s": "Recorded end (s)",
     "limit_s": "Time limit (s)", "held_s": "Held before submission (s)",
+    "cancel_after_s": "Taken back after (s)",
     "disk_gib_per_worker": "Disk per worker (GiB)", "servers": "Parameter servers",
     "cpus_per_server": "CPUs per server", "mem_gib_per_server": "Memory per server (GiB)",
     "disk_gib_per_server": "Disk per server (GiB)", "workers_per_server": "Max. workers per server",

@@ -29,19 +29,26 @@ def from_first_complete_instant(draft: Draft) -> None:
     start_s, end_s = draft.floats.get("recorded_start_s"), draft.floats.get("recorded_end_s")
     if start_s is None or end_s is None:
         return
-    alive = draft.ledger.alive
+    alive, cancel_after_s = draft.ledger.alive, draft.floats.get("cancel_after_s")
     ended = alive & np.isfinite(start_s) & np.isfinite(end_s)
     if not ended.any():
         return
     first_s = float(end_s[ended].min())
     if not _is_thin_before(draft.submit_s[alive], first_s):
         return
+    if cancel_after_s is not None:
+        gone = draft.submit_s + cancel_after_s <= first_s
+        rule = "Dropped: it left without a start before the log becomes complete"
+        draft.ledger.drop(gone, "job never started", rule, unreadable=False)
+        alive = draft.ledger.alive
     ran = alive & (start_s < first_s)
     waited = alive & ~ran & (draft.submit_s < first_s)
     zero_s = first_s - LEAD_S
     _hold_nodes(draft, ran, start_s, zero_s)
     rule = "They arrive when the log becomes complete, at the earliest end of a job"
     draft.ledger.repair(waited, "already waiting when the log becomes complete", rule, first_s - draft.submit_s)
+    if cancel_after_s is not None:
+        draft.floats["cancel_after_s"] = cancel_after_s - np.where(waited, first_s - draft.submit_s, 0.0)
     draft.submit_s = np.where(waited, first_s, draft.submit_s)
     if not draft.absolute:  # else the first submission becomes time zero
         draft.submit_s = draft.submit_s - zero_s

@@ -129,6 +129,13 @@ TARGETS = (
         "Time limit the user requested; policies believe it to be the run time.",
     ),
     _t("held", "span", "held_s", "", "Time before the submission during which dependencies held the job back."),
+    _t(
+        "cancel_after",
+        "span",
+        "cancel_after_s",
+        "",
+        "Time after the submission at which the user takes the job back, whether it waits or runs.",
+    ),
     _t("min_workers", "number", "min_workers", "min_gpus min_width", "Smallest allowed number of workers."),
     _t("max_workers", "number", "max_workers", "max_gpus max_width", "Largest allowed number of workers."),
     _t("user", "text", "user", "user_id username user_name owner submitter", "User who submitted the job."),

@@ -47,6 +47,13 @@ class ReadOptions(FrozenModel):
         description="Jobs of a queue that have not started: leave out those of a log and those on hold, or keep all of "
         "them as they wait now, which the question when they start needs.",
     )
+    never_started: Literal["leave-out", "keep"] = Field(
+        "leave-out",
+        title="Jobs that left without a start",
+        description="Jobs that were taken back while they waited: leave them out, or keep them in the queue until they "
+        "left. If they start, they run until then or to their time limit. A fit of the scheduler needs them, as they "
+        "held places in the queue; in a run they are cancelled, and their waits are never compared.",
+    )
     cpu_jobs: Literal["keep", "drop"] = Field(
         "keep",
         title="Jobs without GPUs",

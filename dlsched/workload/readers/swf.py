@@ -23,6 +23,7 @@ from dlsched.workload.readers.formats import Head, Signs, TraceFormat
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
 from dlsched.workload.readers.table import Dialect, Table, read_table
+from dlsched.workload.readers.waiting import NEVER_STARTED_RULE
 
 FIELDS = (
     "job", "submit", "wait", "run", "processors", "cpu_time", "used_memory", "requested_processors",
@@ -56,7 +57,9 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
              for name in NUMBERS if name not in {"submit", "run"}}  # fmt: skip
     submit_s, run_s = number(ledger, columns["submit"], "submit time"), number(ledger, columns["run"], "run time")
     run_s = _join_partial(ledger, value, np.where(run_s == -1, np.nan, run_s))
-    _drop_cancelled(ledger, value["status"], run_s, options)
+    left_after_s = _left_after_s(ledger, value, run_s, options)
+    left = ~np.isnan(left_after_s)
+    run_s = np.where(left, np.fmin(value["requested_time"], left_after_s), run_s)
     ledger.drop(np.isnan(run_s), "run time is -1 (unknown)", "Dropped: the run time is unknown", unreadable=False)
     processors = _processors(ledger, value)
     if options.processors == "cpus":
@@ -65,9 +68,10 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
         workers, per_worker = split_gpus(processors * _gpus_per_processor(value["partition"], options))
     ledger.not_modelled(value["preceding_job"] > 0, "waits for a preceding job (fields 17, 18)",
                         "Dependencies and think times are not modelled", value["preceding_job"])  # fmt: skip
-    start_s = submit_s + np.where(value["wait"] >= 0, value["wait"], np.nan)
+    start_s = submit_s + np.where((value["wait"] >= 0) & ~left, value["wait"], np.nan)
+    end_s = np.where(left, submit_s + left_after_s, start_s + run_s)
     names_hosts = bool(pc.any(pc.not_equal(columns[HOSTS], "")).as_py())
-    held = [start_s, start_s + run_s, np.where(ledger.alive, processors, np.nan)]
+    held = [start_s, end_s, np.where(ledger.alive, processors, np.nan)]
     used = {}
     for name in np.unique(value["partition"][ledger.alive]).tolist():
         start, end, width = (values[value["partition"] == name] for values in held)
@@ -77,7 +81,7 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
         texts={"job_id": strings(columns["job"]), **_names(value), "recorded_nodes": columns[HOSTS],
                "recorded_status": from_python([STATUS.get(code, "unknown") for code in value["status"].tolist()])},
         floats=_floats(value, processors, workers, options)
-        | {"recorded_start_s": start_s, "recorded_end_s": start_s + run_s},
+        | {"recorded_start_s": start_s, "recorded_end_s": end_s, "cancel_after_s": left_after_s},
         meta=_meta(header), assumptions=_assumptions(options, value),
         cluster=None if names_hosts else _cluster(header, options, most_at_once(*held), used),
     )  # fmt: skip
@@ -138,12 +142,16 @@ def _join_partial(ledger: Ledger, value: dict[str, Floats], run_s: Floats) -> Fl
     return joined
 
 
-def _drop_cancelled(ledger: Ledger, status: Floats, run_s: Floats, options: ReadOptions) -> None:
-    cancelled = status == CANCELLED
-    never = cancelled & ~(run_s > 0)
-    ledger.drop(never, "cancelled before it started", "Dropped: it never ran", unreadable=False)
+def _left_after_s(ledger: Ledger, value: dict[str, Floats], run_s: Floats, options: ReadOptions) -> Floats:
+    """Return the wait of jobs that were cancelled before they started and are kept, NaN of others; drop the rest."""
+    cancelled = value["status"] == CANCELLED
+    never: Bools = cancelled & ~(run_s > 0)
+    kept = never & (value["wait"] > 0) & (options.never_started == "keep")
+    ledger.drop(never & ~kept, "cancelled before it started", "Dropped: it never ran", unreadable=False)
     if options.cancelled == "drop":
         ledger.drop(cancelled, "job was cancelled", "Dropped as asked: cancelled = drop", unreadable=False)
+    ledger.flag(kept, "cancelled before it started", NEVER_STARTED_RULE)
+    return np.where(kept, value["wait"], np.nan)
 
 
 def _processors(ledger: Ledger, value: dict[str, Floats]) -> Floats:
@@ -278,6 +286,6 @@ SWF = TraceFormat(
     "Standard Workload Format",
     _signs,
     read_swf,
-    choices=("cancelled", "processors", "gpus_per_processor"),
+    choices=("cancelled", "never_started", "processors", "gpus_per_processor"),
     source="Parallel Workloads Archive, SWF 2.2",
 )

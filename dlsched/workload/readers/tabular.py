@@ -53,7 +53,7 @@ _NUMBERS = {
     **{column.name: column.name for column in GANG_COLUMNS},
 }  # fmt: skip
 _TIMES = {"due": "due_s", "start": "recorded_start_s", "end": "recorded_end_s"}
-_SPANS = {"limit": "limit_s", "held": "held_s"}
+_SPANS = {"limit": "limit_s", "held": "held_s", "cancel_after": "cancel_after_s"}
 
 
 def table_head(text: TraceText) -> tuple[tuple[str, ...], list[list[str]]]:

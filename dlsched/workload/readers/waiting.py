@@ -1,4 +1,6 @@
-"""Jobs that have not started, where a reader keeps them as the queue of now: their status says why they wait."""
+"""Jobs that have not started, where a reader keeps them: as the queue of now, whose status says why they wait, or until
+they left.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,10 @@ from dlsched.domain.workload import Texts
 
 PENDING, HELD = "pending", "held"
 KEPT_RULE = "Kept as the queue of now, with its time limit as its run time"
+
+NEVER_STARTED_RULE = (
+    "Kept in the queue until it left; if it starts, it runs until then or to its time limit; its wait is not compared"
+)
 
 
 def status_of(reason: str, *, held: bool) -> str:

@@ -267,7 +267,7 @@ def test_what_varies_between_futures_is_the_same_for_all(exact_file: str, capsys
     assert main(["compare", exact_file, *typed, *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["futures"] == {"seeds": [0, 1], "vary": {"run_time_spread": 0.5}}
-    assert answer["basis"] == {"kind": "recorded", "futures": 1, "days": 0}
+    assert answer["basis"] == {"kind": "recorded", "futures": 1, "days": 0, "are_replays": False}
     given = with_long_jobs(SimulationRules(restart_s=1.0))
     drawn = simulate(changed(given, {"run_time_spread": 0.5, "nodes": 3}, 1), "fifo", seed=1).metrics
     told = next(row for row in answer["runs"] if (row["name"], row["seed"]) == ("One more node", 1))

@@ -10,11 +10,12 @@ import pytest
 
 from dlsched.cli import study_command
 from dlsched.cli.main import main
-from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.runner.executor import WorkerPool
 from dlsched.store import Store
 from dlsched.studies import stored_trust
 from dlsched.studies.fitting import Fit
+from dlsched.workload.load import load
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.recorded_jobs import recorded_scenario
 
@@ -72,6 +73,22 @@ def test_a_kept_fit_goes_before_a_calibration(file: str, tmp_path: Path, capsys:
     assert said.is_mild
     assert other is not None
     assert "not of SJF" in other.why
+
+
+def test_the_scenario_that_was_judged_is_written_where_flags_do_not_say_it(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A time of absence that came from the whole log is looked for again in the first half."""
+    scenario = load(file)
+    away = Absence(node=1, start_s=0, end_s=60_000, cause="maintenance", billed=True)
+    jobs = scenario.workload.with_columns(recorded_nodes=["n1"] * len(scenario.workload))
+    cluster = scenario.cluster.model_copy(update={"absences": (away,)})
+    write_scenario(scenario.replace(workload=jobs, cluster=cluster), file)
+    assert main(["fit", file, "--replays", "2"]) == 0
+    assert "which no flag says: write that scenario with --write OUT." in capsys.readouterr().out
+    assert main(["fit", file, "--replays", "2", "--write", str(tmp_path / "judged.json")]) == 0
+    assert "judged.json is the scenario it was judged on" in capsys.readouterr().out
+    assert load(tmp_path / "judged.json").cluster != load(file).cluster
 
 
 def test_what_cannot_be_fitted_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

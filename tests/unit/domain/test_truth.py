@@ -31,3 +31,11 @@ def test_another_seed_draws_other_values():
     workload = jobs(*((float(at_s), 100.0, 1) for at_s in range(60)))
     assert not np.array_equal(draws(workload, 1)["believed_work"], draws(workload, 2)["believed_work"])
     assert np.array_equal(draws(workload, 1)["is_bug"], draws(workload, 1)["is_bug"])
+
+
+def test_a_job_that_its_user_takes_back_leaves_then_or_when_it_is_drawn_to_if_that_is_earlier():
+    workload = jobs(*((float(at_s), 100.0, 1) for at_s in range(60)), cancel_after_s=[7.0, *[np.nan] * 58, 30.0])
+    drawn, given = draws(workload.with_columns(cancel_after_s=None)), draws(workload)
+    assert given["cancel_s"][0] == min(7, drawn["cancel_s"][0])
+    assert given["cancel_s"][59] == min(59 + 30, drawn["cancel_s"][59])
+    assert given["cancel_s"][1:59].tolist() == drawn["cancel_s"][1:59].tolist()

@@ -10,8 +10,10 @@ from dlsched.wording.certainty import (
     ROUGH,
     certainty,
     count_words,
+    first_words,
     interval_note,
     percent_words,
+    range_note,
     range_words,
     value_words,
 )
@@ -76,3 +78,12 @@ def test_a_ratio_is_a_change_in_percent_until_it_doubles(low: float, high: float
 )
 def test_a_verdict_has_its_futures_beside_it(verdict: str, better: int, worse: int, words: str) -> None:
     assert count_words(verdict, better, worse, 40) == words
+
+
+def test_replays_say_how_many_there_are() -> None:
+    replays = Basis(kind="drawn", futures=19, are_replays=True)
+    sure = "mean of 20 replays of this log, run times up to a second longer; nothing is said about others"
+    assert certainty(replays, 20) == sure
+    assert interval_note(replays, 20) == "values are means of 20 replays, ranges hold 8 of 10 of them"
+    assert (range_note(replays, 20), first_words(replays)) == ("in 8 of 10 replays", "the first replay")
+    assert certainty(replays, 7) == "7 of 20 futures so far"

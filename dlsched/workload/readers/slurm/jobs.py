@@ -23,7 +23,7 @@ from dlsched.workload.readers.slurm.gangs import join_components
 from dlsched.workload.readers.slurm.states import CANNOT_START, CUT_SHORT, HELD, RUNNING, WAITING, state_of
 from dlsched.workload.readers.slurm.tables import Columns, distinct
 from dlsched.workload.readers.slurm_settings.found import partitions_with_limits
-from dlsched.workload.readers.waiting import KEPT_RULE, status_of
+from dlsched.workload.readers.waiting import KEPT_RULE, NEVER_STARTED_RULE, status_of
 
 WANTED = (
     "jobid", "jobidraw", "jobname", "user", "account", "group", "partition", "qos", "state", "submit", "eligible",
@@ -54,7 +54,7 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
     """Return the draft of the jobs of sacct.
 
     A job has started if NodeList names a node and Start is given; never-started jobs are dropped and counted, unless
-    they are pending and ``options.pending`` keeps those. Started
+    they are pending and ``options.pending`` keeps those, or left and ``options.never_started`` keeps these. Started
     jobs with a run time of 0 s run for 1 s. GPUs, cores and memory are those of AllocTRES, else those asked for. A GPU
     type that was asked for is a constraint; one that was merely given is not.
     """
@@ -66,12 +66,22 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
     run_s = _run_of_running(ledger, ids, state, run_s, start_s, end_s, options)
     nodes = _node_lists(columns["nodelist"])
     waits: Bools = np.isin(state.astype(str), WAITING) if options.pending == "keep" else np.zeros(len(state), bool)
-    _drop_never_started(ledger, ids, state, start_s, run_s, nodes, waits)
+    started, why_not = _started(ledger, state, start_s, run_s, nodes)
+    never: Bools = ~started & ~waits
     asked_s = required(ledger, times.instants(columns.first_of("submit", "eligible", "start")), "submit time",
                        columns.first_of("submit", "eligible", "start"))  # fmt: skip
     has_submit = bool({"submit", "eligible"} & columns.have) and not from_steps
-    held_s = np.nan_to_num(np.fmax(times.instants(columns["eligible"]).values - asked_s, 0.0))
-    ledger.repair((run_s == 0) & ~waits, "run time is 0 s, but the job started", "Set to 1 s", ids)
+    eligible_s = times.instants(columns["eligible"]).values
+    held_s = np.nan_to_num(np.fmax(eligible_s - asked_s, 0.0))
+    arrive_s = asked_s + (held_s if options.arrival == "eligible" else 0.0)
+    if options.never_started == "leave-out" or not has_submit:
+        ledger.drop(never, "job never started", why_not, ids, unreadable=False)
+    queued: Bools = end_s > arrive_s
+    if "eligible" in columns.have:
+        queued &= ~np.isnan(eligible_s)
+    rule = "Dropped: it was held back until it left, or has no end"
+    ledger.drop(never & ~queued, "job never started and was never in the queue", rule, ids, unreadable=False)
+    ledger.repair((run_s == 0) & ~waits & ~never, "run time is 0 s, but the job started", "Set to 1 s", ids)
     demand = demand_of(ledger, columns)
     _flag_peculiar(ledger, columns, ids, state, held_s, options)
     limit_s = times.fill_limits(
@@ -85,11 +95,17 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
         start_s, end_s = np.where(waits, np.nan, start_s), np.where(waits, np.nan, end_s)
         known_s = np.concatenate([asked_s, start_s, end_s])
         written = {"snapshot": iso_time(float(np.max(known_s, where=np.isfinite(known_s), initial=0.0)))}
-    recorded = {"recorded_start_s": start_s, "recorded_end_s": end_s, "held_s": held_s} if has_submit else {}
+    # Nobody knows how long a job that left would have run: not after it left, and not beyond its limit.
+    left_after_s = np.where(never & queued, end_s - arrive_s, np.nan)
+    ledger.flag(never, "job never started", NEVER_STARTED_RULE, ids)
+    run_s, start_s = np.where(never, np.fmin(limit_s, left_after_s), run_s), np.where(never, np.nan, start_s)
+    recorded = {
+        "recorded_start_s": start_s, "recorded_end_s": end_s, "held_s": held_s, "cancel_after_s": left_after_s,
+    } if has_submit else {}  # fmt: skip
     statuses = _statuses(state, waits, columns["reason"])
     draft = Draft(
         ledger,
-        asked_s + (held_s if options.arrival == "eligible" else 0.0),
+        arrive_s,
         np.where(run_s == 0, 1.0, run_s),
         demand.workers,
         demand.gpus_per_worker,
@@ -98,7 +114,7 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
                "gpu_types": from_python(demand.gpu_types),
                "features": from_python(features_of(ledger, columns["constraints"])),
                "recorded_status": from_python(statuses),
-               "recorded_nodes": from_python(nodes)},
+               "recorded_nodes": from_python(np.where(never, "", nodes))},
         floats={"cpus_per_worker": demand.cpus / demand.workers, "mem_gib_per_worker": demand.mem_gib / demand.workers,
                 "limit_s": limit_s, "priority": numbers(columns["priority"]).values, **recorded},
         absolute=True,
@@ -202,17 +218,13 @@ def _statuses(state: Texts, waits: Bools, reason: Any) -> Texts:
     return np.where(waits, np.array(told, dtype=object), state)
 
 
-def _drop_never_started(
-    ledger: Ledger, ids: Any, state: Texts, start_s: Floats, run_s: Floats, nodes: Texts, waits: Bools
-) -> None:
-    """Drop jobs without a node or a start that do not wait; where no row names a node, those without a run time."""
+def _started(ledger: Ledger, state: Texts, start_s: Floats, run_s: Floats, nodes: Texts) -> tuple[Bools, str]:
+    """Return which jobs have a node and a start, or where no row names a node a run time; and the rule for others."""
     named = nodes != ""
     if (named & ledger.alive).any():
-        started, rule = named & ~np.isnan(start_s), "Dropped: no node was assigned, or it has no start"
-    else:
-        rule = "Dropped: it has no start, or a run time of 0 s (the file names no nodes)"
-        started = ~np.isnan(start_s) & ((run_s > 0) | (state == "running"))
-    ledger.drop(~started & ~waits, "job never started", rule, ids, unreadable=False)
+        return named & ~np.isnan(start_s), "Dropped: no node was assigned, or it has no start"
+    rule = "Dropped: it has no start, or a run time of 0 s (the file names no nodes)"
+    return ~np.isnan(start_s) & ((run_s > 0) | (state == "running")), rule
 
 
 # ---- what is said about them -------------------------------------------------------------------------

@@ -109,6 +109,6 @@ SACCT_JSON = TraceFormat(
     "Slurm sacct --json",
     _signs,
     read_sacct_json,
-    choices=("cancelled", "censored", "pending", "arrival", "absent_times"),
+    choices=("cancelled", "censored", "pending", "never_started", "arrival", "absent_times"),
     source="https://slurm.schedmd.com/sacct.html, option --json",
 )

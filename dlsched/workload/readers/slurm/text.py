@@ -82,6 +82,6 @@ SACCT = TraceFormat(
     LABEL,
     _signs,
     read_sacct,
-    choices=("cancelled", "censored", "pending", "arrival", "absent_times", "sacct_fields"),
+    choices=("cancelled", "censored", "pending", "never_started", "arrival", "absent_times", "sacct_fields"),
     source="https://slurm.schedmd.com/sacct.html",
 )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis, Kind
+from dlsched.metrics.stats.compare import told
 from dlsched.metrics.stats.statements import (
     ADDED,
     NEXT_MONTH,
@@ -73,6 +74,21 @@ def test_drawn_waits_reach_further_up_than_down_and_never_below_zero() -> None:
         (400.0, 400 * math.exp(-error), 400 * math.exp(error)), rel=1e-6
     )
     assert known(found.low) > 0
+
+
+def test_replays_have_their_mean_and_the_middle_8_of_10_and_speak_of_this_log_alone() -> None:
+    """19 waits of 100 s to 118 s and one of 1,000 s; the change is 10 s less in each."""
+    replays = Basis(kind="drawn", futures=19, are_replays=True)
+    theirs = [*map(float, range(100, 119)), 1000.0]
+    ours = [value - 10 for value in theirs]
+    found = value_of(WAIT, theirs, replays)
+    assert (found.value, found.low, found.high, found.n) == (float(np.mean(theirs)), 102, 117, 20)
+    change = change_of(WAIT, ours, theirs, replays)
+    assert (change.value, change.low, change.high, change.n) == (-10, -10, -10, 20)
+    assert change.verdict == change_of(WAIT, ours, theirs, drawn(20)).verdict == "better"
+    assert change.this_month_only
+    assert could_reach(WAIT, theirs, replays) is None
+    assert told(WAIT, change).verdict == "better in this log"
 
 
 def test_one_draw_of_something_random_has_no_range() -> None:

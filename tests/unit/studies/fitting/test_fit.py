@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,24 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.slurm import SlurmLimits, SlurmOptions, SlurmQos, SlurmSetup
 from dlsched.domain.workload import CPU, Workload
+from dlsched.studies.calibration.measures import Measures, measures
+from dlsched.studies.calibration.record import halves, record_of
 from dlsched.studies.fitting import Fit, read_spec, run_fit
 from dlsched.studies.fitting import run as fitting_run
 from dlsched.studies.fitting.answer import bands_of, ceiling_of
 from dlsched.studies.fitting.families import PARTS, Ground, Setting, coordinates, given_in, ground_of, policy_of
+from dlsched.studies.fitting.judged import judged_scenario
 from dlsched.studies.fitting.replay import Replay, Replayed, replayed, shaken, withheld, without_nodes
 from dlsched.studies.fitting.search import Score
 from dlsched.studies.fitting.training import judged_in, known_before, nodes_before
-from dlsched.studies.fitting.words import MEANS, band_words, counted, sentence, trust_caveat, unexplained
+from dlsched.studies.fitting.words import MEANS, band_words, counted, nearer_words, sentence, trust_caveat, unexplained
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import simulate
+from dlsched.workload.load import load, scenario_of
+from dlsched.workload.readers import read_trace
+from dlsched.workload.scenario_file import write_scenario
 from tests.support.recorded_jobs import recorded_scenario
+from tests.support.sacct_log import busy_scenario, sacct_log
 
 REPLAYS = 3
 
@@ -76,6 +84,33 @@ def test_effective_capacity_comes_back_from_the_first_half() -> None:
     assert answer.measures.grade == "replays"
     assert answer.judged.of("easy-backfill").second.grade != "replays"
     assert answer.judged.idle_wanted == pytest.approx(known(answer.fitted.idle_wanted), abs=0.02)
+
+
+def test_jobs_that_left_without_a_start_wait_along_and_are_not_compared() -> None:
+    """They block the head of a FIFO queue for as long as they stay: without them others start earlier."""
+    scenario = with_capacity(5, 5)
+    leaves = np.arange(len(scenario.workload)) % 9 == 4
+    blank = scenario.workload.with_columns(
+        workers=np.where(leaves, 40, scenario.workload.workers),  # all nodes, which are seldom free together
+        recorded_start_s=None, recorded_end_s=None, recorded_status=None,
+    )  # fmt: skip
+    stays_s = np.where(leaves, 7200.0, np.nan)
+    run = simulate(scenario.replace(workload=blank.with_columns(cancel_after_s=stays_s)), "fifo")
+    never = np.isnan(run.log.job_first_start_s)
+    assert 50 < never.sum() < 70
+    recorded = blank.with_columns(
+        cancel_after_s=np.where(never, stays_s, np.nan),
+        work=np.where(never, blank.work, run.log.job_end_s - run.log.job_first_start_s),
+        recorded_start_s=run.log.job_first_start_s, recorded_end_s=run.log.job_end_s,
+    )  # fmt: skip
+    answer = fitted(scenario.replace(workload=recorded))
+    fifo, bare = answer.judged.of("fifo"), fitted(scenario.replace(workload=recorded.select(~never)))
+    assert fifo.second.mean_factor == pytest.approx(1, abs=0.02)
+    assert bare.judged.of("fifo").second.mean_factor > 1.05
+    assert (answer.left, bare.left) == (never.sum(), 0)
+    assert answer.judged.recorded == bare.judged.recorded == len(blank) - never.sum()
+    assert 0 < answer.left_started <= answer.left  # EASY backfill has room where FIFO has none
+    assert f"{answer.left} jobs that left without a start wait along and are not compared" in counted(answer)
 
 
 def known(value: float | None) -> float:
@@ -322,6 +357,60 @@ def test_where_fifo_replays_the_log_and_the_fitted_policy_does_not_that_is_said(
     assert len(told) == 1
     assert told[0].startswith("FIFO as it is replays the log: typical factor 1.0")
     assert told[0].endswith("FIFO). Compare with it as the baseline.")
+
+
+def test_a_simpler_policy_that_comes_nearer_is_named_though_the_fitted_one_replays_too() -> None:
+    answer = fitted(recorded_scenario("easy-backfill", jobs=300))
+    assert nearer_words(answer) == ""  # it is EASY backfill itself
+    own, fifo, easy = answer.judged.replays
+    far, near = (own.second.model_copy(update={"mean_factor": factor}) for factor in (1.3, 1.1))
+
+    def words(easy_now: Measures) -> str:
+        replays = (own.model_copy(update={"second": far}), fifo, easy.model_copy(update={"second": easy_now}))
+        judged = answer.judged.model_copy(update={"replays": replays})
+        return nearer_words(answer.model_copy(update={"judged": judged}))
+
+    said = "EASY backfill as it is comes nearer to the second half than what was fitted: mean factor 1.10x instead of"
+    assert words(near).startswith(f"{said} 1.30x, typical factor 1.00x")
+    assert words(near.model_copy(update={"explained": 0.1})) == ""  # it only ranks
+    assert words(far) == ""
+
+
+@pytest.mark.parametrize("kind", ["capacity", "size", "log"])
+def test_the_scenario_that_is_kept_replays_what_was_judged(kind: str, tmp_path: Path) -> None:
+    """Nodes set aside, fewer nodes where the size of a job is a share of the cluster, nodes and absences of a log."""
+    log = {"capacity": lambda: with_capacity(10, 6), "size": lambda: with_capacity(10, 6), "log": log_of_sacct}[kind]()
+    answer = fitted(log)
+    if kind == "size":
+        setting = answer.learned.setting.model_copy(update={"size": 0.3})
+        policy, params = policy_of(ground_of(log), setting)
+        learned = answer.learned.model_copy(update={"setting": setting, "policy": policy, "params": params})
+        answer = answer.model_copy(update={"learned": learned})
+    kept = judged_scenario(answer, log)
+    assert (kept.cluster.num_nodes, len(kept.cluster.absences)) == {
+        "capacity": (10, 4), "size": (6, 0), "log": (answer.learned.nodes, answer.learned.absences),
+    }[kind]  # fmt: skip
+    write_scenario(kept, str(tmp_path / "kept.json"))
+    read = load(tmp_path / "kept.json")
+    learned = answer.learned
+    whole = log.replace(cluster=without_nodes(nodes_before(log, answer.half_s).cluster, learned.setting.capacity))
+    judged = replayed(Replay(whole, learned.policy, learned.params)).wait_s
+    run = simulate(read, learned.policy, learned.params)
+    waits = run.jobs.set_index("job_id")["wait_s"].reindex(log.workload.job_id).to_numpy(float)
+    np.testing.assert_array_equal(waits, judged)
+    shaken_s = [
+        replayed(Replay(read, learned.policy, learned.params, 0, number)).wait_s for number in range(REPLAYS)
+    ]  # fmt: skip
+    second = halves(record_of(log.workload))[1] & np.isfinite(np.mean(shaken_s, axis=0))
+    found = measures(record_of(log.workload).wait_s[second], np.mean(shaken_s, axis=0)[second])
+    assert found is not None
+    assert kind == "size" or found.typical_factor == pytest.approx(answer.measures.typical_factor)
+
+
+def log_of_sacct() -> Scenario:
+    """Return a log as sacct prints it, of which the second half has nodes that the first one has not."""
+    text = sacct_log(simulate(busy_scenario(300), "easy-backfill"))
+    return scenario_of(read_trace(text.encode(), "log.txt"), "log")
 
 
 def test_causes_are_named_only_where_there_is_something_to_explain() -> None:

@@ -150,6 +150,19 @@ def test_swf_without_header_and_without_jobs():
         read("; Version: 2.2\n", format="swf")
 
 
+def test_swf_jobs_cancelled_before_they_started_stay_until_then_if_asked():
+    """Their wait is how long they stayed."""
+    never = {"status": 5, "run": 0, "procs": -1}
+    text = swf(line(1), line(2, wait=50, **never), line(3, wait=-1, **never), line(4, run=7, status=5))
+    trace = read(text, never_started="keep")
+    assert reasons(trace, "flagged")["cancelled before it started"] == 1
+    assert reasons(trace, "dropped") == {"cancelled before it started": 1}
+    assert column(trace, "cancel_after_s")["2"] == 50
+    assert column(trace, "recorded_end_s")["2"] == column(trace, "submit_s")["2"] + 50
+    assert column(trace, "recorded_start_s")["2"] != column(trace, "recorded_start_s")["2"]  # not a number: none
+    assert list(column(read(text), "work")) == ["1", "4"]
+
+
 def test_swf_hosts_after_the_18th_field_are_the_nodes_of_a_job():
     text = swf(
         line(1, procs=24, tail=" {n1,n1, n2} queue nodes=2:ppn=12"), line(2, submit=70, procs=8, tail=" {n2}"),

@@ -356,7 +356,7 @@ def workloads(draw):
             columns[column.name] = workers * 2
         elif column.name == "servers":
             columns[column.name] = workers
-        elif column.name.startswith("limit_") or column.name == "workers_per_server":
+        elif column.name.startswith("limit_") or column.name in {"workers_per_server", "cancel_after_s"}:
             columns[column.name] = floats(0.01, 1e6, gaps=True)
         elif column.name == "recorded_start_s":
             columns[column.name] = np.array(columns["submit_s"]) + floats(0, 100)

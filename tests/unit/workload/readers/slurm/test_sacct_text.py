@@ -312,6 +312,41 @@ def test_never_started_without_node_names():
     assert reasons(trace, "dropped") == {"job never started": 1}
 
 
+def test_jobs_that_left_without_a_start_stay_in_the_queue_until_then_if_asked():
+    """Slurm writes Start = End and even AllocTRES for them; one was held until it left, one has no end."""
+    left = {"state": "CANCELLED by 7", "start": T + "9:00", "end": T + "9:00", "elapsed": "0", "node": "None assigned"}
+    lines = [
+        entry("1"), entry("2", **left, limit="5"), entry("3", **left, eligible=T + "2:00", limit="600"),
+        entry("4", **left, eligible="Unknown"), entry("5", **left | {"end": "Unknown"}),
+    ]  # fmt: skip
+    trace = read(sacct(*lines), never_started="keep")
+    assert column(trace, "cancel_after_s") == {"1": pytest.approx(np.nan, nan_ok=True), "2": 540, "3": 420}
+    assert column(trace, "work") == {"1": 60, "2": 300, "3": 420}
+    assert column(trace, "submit_s") == {"1": 0, "2": 0, "3": 120}
+    assert column(trace, "recorded_end_s") == {"1": 360, "2": 540, "3": 540}
+    assert np.isnan([column(trace, "recorded_start_s")[name] for name in "23"]).all()
+    assert column(trace, "recorded_nodes") == {"1": "g1", "2": "", "3": ""}
+    assert reasons(trace, "flagged")["job never started"] == 2
+    assert reasons(trace, "dropped") == {"job never started and was never in the queue": 2}
+    assert reasons(read(sacct(*lines)), "dropped") == {"job never started": 4}
+
+
+def test_a_log_cut_to_its_complete_part_has_no_jobs_that_left_before():
+    """Jobs that end from 9:00 on: one waited since 8:00 and left at 9:05, another left at 8:30."""
+    at = "2024-03-01T0"
+    left = {"state": "CANCELLED by 7", "elapsed": "0", "node": "None assigned", "submit": at + "8:00:00"}
+    lines = [
+        entry("1", submit=at + "1:00:00", start=at + "1:00:00", end=at + "9:00:00", elapsed="28800"),
+        entry("2", **left, start=at + "9:05:00", end=at + "9:05:00"),
+        entry("3", **left, start=at + "8:30:00", end=at + "8:30:00"),
+        *(entry(f"{n}", submit=f"{at}9:{n}:00", start=f"{at}9:{n}:00", end=f"{at}9:{n}:30") for n in range(10, 60)),
+    ]
+    trace = read(sacct(*lines), never_started="keep")
+    assert reasons(trace, "dropped") == {"job never started": 1}
+    assert (column(trace, "submit_s")["2"], column(trace, "cancel_after_s")["2"]) == (1, 300)
+    assert column(trace, "recorded_end_s")["2"] == 301
+
+
 def test_gpus_of_old_slurm_are_in_gres():
     head = HEAD.replace("ReqTRES", "ReqGRES").replace("AllocTRES", "ReqMem")
     lines = [entry("1", asked="gpu:a100:4", given="48000Mn", nodes="2"), entry("2", asked="", given="2147486448Mn")]
