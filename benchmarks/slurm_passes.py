@@ -1,5 +1,7 @@
 """Time of a run of the policy slurm: 10,000 jobs of 40 users, at loads that the nodes can and cannot carry.
 
+The target is 5 CPU s, on 64 nodes of 8 GPUs; on 512 nodes of one the passes have eight times as many nodes to look at.
+
 Run: python -m benchmarks.slurm_passes
 """
 
@@ -10,23 +12,24 @@ import time
 import numpy as np
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.slurm import SlurmOptions, SlurmSetup
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
 
-JOBS, USERS, ACCOUNTS, NODES, GPUS = 10_000, 40, 8, 64, 8
+JOBS, USERS, ACCOUNTS, GPUS = 10_000, 40, 8, 512
+NODES = (64, 512)
 LOADS = (0.7, 0.9, 1.0)
 WEIGHTS = {"PriorityWeightAge": 1000.0, "PriorityWeightFairshare": 10_000.0, "PriorityWeightJobSize": 1000.0}
 
 
-def made(load: float, options: SlurmOptions) -> Scenario:
-    """Return jobs of 1 to 32 GPUs with time limits of one to four times what they run."""
+def made(load: float, options: SlurmOptions, nodes: int = NODES[0]) -> Scenario:
+    """Return jobs of 1 to 32 GPUs with limits of one to four times what they run; nodes of one GPU are a pool."""
     rng = np.random.default_rng(0)
     workers, work = rng.choice([1, 1, 1, 2, 4, 8, 16, 32], JOBS), rng.lognormal(7.5, 1.3, JOBS)
-    until_s, user = float((workers * work).sum()) / (NODES * GPUS) / load, rng.integers(0, USERS, JOBS)
+    until_s, user = float((workers * work).sum()) / GPUS / load, rng.integers(0, USERS, JOBS)
     jobs = Workload.from_columns(
         {
             "job_id": [f"j{number}" for number in range(JOBS)],
@@ -38,8 +41,9 @@ def made(load: float, options: SlurmOptions) -> Scenario:
             "group": [f"a{number % ACCOUNTS}" for number in user],
         }
     )
-    cluster = Cluster(pools=(Pool(vm=VmType(name="vm", gpus=GPUS), count=NODES),))
-    return Scenario(jobs, cluster, slurm=SlurmSetup(options=options))
+    cluster = Cluster(pools=(Pool(vm=VmType(name="vm", gpus=GPUS // nodes), count=nodes),))
+    rules = SimulationRules(placement="best-fit" if nodes < GPUS else "pool")
+    return Scenario(jobs, cluster, rules, slurm=SlurmSetup(options=options))
 
 
 def main() -> None:
@@ -47,7 +51,12 @@ def main() -> None:
     spec, rules = find("slurm"), {"in order": SlurmOptions(), "by priority": SlurmOptions(**WEIGHTS)}
     small = made(LOADS[0], rules["in order"])
     runs = [("", 0.0, small.replace(workload=small.workload.select(np.arange(10))))]
-    runs += [(name, load, made(load, options)) for name, options in rules.items() for load in LOADS]
+    runs += [
+        (f"{nodes} nodes, {name}", load, made(load, options, nodes))
+        for nodes in NODES
+        for name, options in rules.items()
+        for load in LOADS
+    ]
     for name, load, scenario in runs:
         prepared = prepare(scenario)
         policy, before_s = spec.build(spec.parse({})), time.process_time()

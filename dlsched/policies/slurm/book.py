@@ -17,6 +17,7 @@ from dlsched.policies.shared.facts import JobFacts, JobKind
 from dlsched.policies.slurm.hours import Classes, class_of, closed_hours
 from dlsched.policies.slurm.kernels import tables
 from dlsched.policies.slurm.kernels.fairness import decay_per_s
+from dlsched.policies.slurm.kernels.placing import TOGETHER
 from dlsched.policies.slurm.kernels.priority import LARGE, SMALL, SMALL_TO_TIME, TO_TIME, size_factor
 from dlsched.policies.slurm.kernels.tables import NEVER, NOT_SAID, Clock, Core, Count
 from dlsched.policies.slurm.params import SlurmParams
@@ -28,6 +29,8 @@ LIMITED = ("jobs", "cpu", "mem", "node", "gres/gpu")
 """What limits count; after them GPUs of a type, gres/gpu:TYPE, that some limit names."""
 MOST_SLOT_BYTES = 64_000_000
 ROOM = 1e-9
+MOST_READY = 16
+_NUMBERED = ("claim", "partition", "user", "keeper", "alike")
 _SPLIT = {"pool": 1, "spread": 1, "best-fit": 0, "pack": 2}
 """Placement rule -> ``may_split``: anywhere; on one node where one could hold the job; the same, else anywhere."""
 _DIGITS = re.compile(r"(\d+)")
@@ -54,7 +57,9 @@ class Book:
         self._partitions = {one.name: one for one in self.setup.partitions}
         self._qos = {one.name: one for one in self.setup.qos}
         self._qos_number = {name: number for number, name in enumerate(self._qos, start=1)}
-        self._numbers: dict[str, dict[Any, int]] = {name: {} for name in ("claim", "partition", "user", "keeper")}
+        self._numbers: dict[str, dict[Any, int]] = {
+            name: {} for name in ("claim", "partition", "user", "keeper", "alike")
+        }
         self._limit_number: dict[tuple[Any, ...], int] = {}
         self._limits_of: list[int] = []
         self._columns = _limited_columns(self.setup)
@@ -132,7 +137,8 @@ class Book:
             pick=np.zeros(count, dtype=np.int64),
             pick_units=np.zeros(count, dtype=np.int64),
             by_leaf=np.zeros(2 * max(1, int(counts[Count.LEAVES])), dtype=np.int64),
-            ready=np.zeros(count),
+            ready=np.zeros((MOST_READY, count)),
+            ready_of=np.full((MOST_READY, 2), -1),
         )
 
     def _rule(self, state: State) -> NDArray[np.void]:
@@ -215,6 +221,10 @@ class Book:
         record = np.zeros(1, dtype=tables.KIND)
         record["units"], record["num_nodes"], record["whole"] = parts, nodes, full.max(initial=0) >= parts
         record["claim"], record["partition"] = self._number("claim", mask.tobytes()), partition
+        in_one = record["whole"][0] and self._core.rule["may_split"][0] == TOGETHER
+        parts_in_one = parts if in_one else 0  # else a node is ready when it has room for all it could hold, or for one
+        alike = (int(record["claim"][0]), demand.tobytes(), parts_in_one, kind.partition)
+        record["alike"] = self._number("alike", alike)
         record["exclusive"] = any(self._partitions[name].exclusive for name in names if name in self._partitions)
         amounts = self._amounts(kind, nodes, mask)
         self._core = core._replace(

@@ -17,10 +17,12 @@ from dlsched.policies.slurm.kernels.life import (
 )
 from dlsched.policies.slurm.kernels.main_pass import PASSES, RESERVATIONS, open_to
 from dlsched.policies.slurm.kernels.placing import (
+    fewest_ready,
     find_ready,
     has_room,
     has_room_in_mask,
     least_start,
+    may_have_room,
     ready_after,
     will_run,
 )
@@ -58,7 +60,7 @@ def backfill_pass(core: Core, now: float) -> None:
     rule, before = core.rule[0], core.counts[STARTED]
     last = last_candidate(core, now, core.counts[QUEUE])
     first = core.slots[0]
-    first.begin_s, first.end_s, first.next = now, now + rule.window_s, -1
+    first.begin_s, first.end_s, first.previous, first.next = now, now + rule.window_s, -1, -1
     for node in range(len(core.up)):
         core.slot_free[0, node] = 1
     core.counts[SLOTS] = 1
@@ -143,19 +145,34 @@ def _book_or_start(core: Core, row: int, now: float) -> float:
     if least_s > now + rule.window_s:
         _valid_to(core, least_s - rule.window_s)
         return np.inf
-    find_ready(core, kind, now)
+    line = find_ready(core, kind)
     if core.counts[RESERVATIONS] == 0:
         try_s = _last_end_before(core, now, least_s)
     at = 0
     while True:
         while core.slots[at].end_s <= try_s and core.slots[at].next >= 0:
             at = core.slots[at].next
-        later_s = _open_between(core, row, try_s, try_s + job.limit_s, now, at)
+        if try_s > now and core.counts[RESERVATIONS] == 0:
+            _valid_to(core, core.slots[0].end_s)
+            full = _open_backwards(core, row, line, at, try_s + job.limit_s)
+            if full >= 0 and core.slots[full].next < 0:
+                return np.inf
+            if full >= 0:
+                at, try_s = core.slots[full].next, core.slots[full].end_s
+                continue
+            later_s = core.slots[at].end_s if core.slots[at].next >= 0 else np.inf
+        else:
+            later_s = _open_between(core, row, try_s, try_s + job.limit_s, now, at)
         until = min(later_s, now + rule.window_s)
-        start_s = least_s if least_s > until else ready_after(core, kind, until)
-        if start_s <= until:
-            start_s, first_end_s = will_run(core, row, now, until)
+        if least_s > until:
+            start_s = least_s
+        elif may_have_room(core, kind, line, until):
+            start_s, first_end_s = will_run(core, row, line, now, until)
             _valid_to(core, first_end_s - 1.0)
+        elif later_s <= now + rule.window_s:
+            start_s = np.inf
+        else:
+            start_s = ready_after(core, kind, line, until)
         start_s = max(start_s, try_s)
         if start_s <= now:
             start(core, row, now, _num_picked(core, kind))
@@ -176,6 +193,29 @@ def _book_or_start(core: Core, row: int, now: float) -> float:
             continue
         _book(core, kind, begin_s, end_s)
         return float(begin_s)
+
+
+@compiled
+def _open_backwards(core: Core, row: int, line: int, first: int, to_s: float) -> int:
+    """Set the mask to the nodes free of bookings from a slot on until a time, from the last slot back to the first.
+
+    Return the slot with which too few were left, -1 = none: a job that starts in it or in one before it needs as many
+    nodes until that time or longer, so the next try is at its end.
+    """
+    open_to(core, row, core.slots[first].begin_s, to_s)
+    mask, ready, at, nodes = core.mask, core.ready[line], first, fewest_ready(core, core.jobs[row].kind)
+    while core.slots[at].next >= 0 and core.slots[core.slots[at].next].begin_s < to_s:
+        at = core.slots[at].next
+    while True:
+        count, until, is_free = 0, core.slots[at].end_s, core.slot_free[at]
+        for node in range(len(mask)):
+            mask[node] &= is_free[node]
+            count += mask[node] * (ready[node] <= until)
+        if count < nodes:
+            return at
+        if at == first:
+            return -1
+        at = core.slots[at].previous
 
 
 @compiled
@@ -281,7 +321,9 @@ def _cut_at(core: Core, time_s: float) -> bool:
                 return False
             core.counts[SLOTS] += 1
             core.slots[new].begin_s, core.slots[new].end_s = time_s, slot.end_s
-            core.slots[new].next = slot.next
+            core.slots[new].previous, core.slots[new].next = at, slot.next
+            if slot.next >= 0:
+                core.slots[slot.next].previous = new
             slot.end_s, slot.next = time_s, new
             for node in range(len(core.up)):
                 core.slot_free[new, node] = core.slot_free[at, node]

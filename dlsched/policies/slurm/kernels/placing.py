@@ -203,18 +203,24 @@ def least_start(core: Core, kind: int, now: float) -> float:
 
 
 @compiled
-def find_ready(core: Core, kind: int, now: float) -> None:
-    """Set ``ready``: when each node has room for its part of a job of a kind, as far as running jobs go; inf = never.
+def find_ready(core: Core, kind: int) -> int:
+    """Return the line of ``ready`` that says when each node has room for its part of a job of a kind.
 
-    A node's part: what it must hold at least, see :func:`ready_after`. A choice is made of what running jobs have left
-    up to some end, in this order, so none can have a node earlier.
+    That is as far as running jobs go; infinity = never, minus infinity = now. A node's part: what it must hold at
+    least, see :func:`fewest_ready`. A choice is made of what running jobs have left up to some end, in this order, so
+    none can have a node earlier.
     """
-    record, ready = core.kinds[kind], core.ready
+    record = core.kinds[kind]
+    line = record.alike % len(core.ready)
+    of, ready = core.ready_of[line], core.ready[line]
+    if of[0] == record.alike and of[1] == core.counts[FREE]:
+        return line
+    of[0], of[1] = record.alike, core.counts[FREE]
     copy_nodes(core.future, core.free)
     for node in range(len(ready)):
         ready[node] = np.inf
         if core.claims[record.claim, node] & core.up[node] and _holds_part(core, kind, node):
-            ready[node] = now
+            ready[node] = -np.inf
     for place in range(core.counts[RUNNING]):
         other = core.jobs[core.running[place]]
         for share in range(other.first_share, other.first_share + other.num_shares):
@@ -222,7 +228,8 @@ def find_ready(core: Core, kind: int, now: float) -> None:
             if ready[node] == np.inf and core.claims[record.claim, node] & core.up[node]:
                 hold(core, other.kind, node, core.share_units[share], 1, core.future)
                 if _holds_part(core, kind, node):
-                    ready[node] = max(other.end_s, now + 1.0)
+                    ready[node] = other.end_s
+    return line
 
 
 @compiled
@@ -233,40 +240,48 @@ def _holds_part(core: Core, kind: int, node: int) -> bool:
 
 
 @compiled
-def ready_after(core: Core, kind: int, until: float) -> float:
-    """Return ``until`` if a kind may have room by then on the nodes of the mask, else a time before which it has none.
-
-    A job takes at least ``num_nodes`` nodes, and each must have room for its part; where jobs are kept together, the
-    last node of several holds what is left, so its part may be smaller.
-    """
-    usable, enough, next_s = 0, 0, np.inf
-    for node in range(len(core.mask)):
-        if core.mask[node]:
-            usable += 1
-            if core.ready[node] <= until:
-                enough += 1
-            else:
-                next_s = min(next_s, core.ready[node])
-    nodes = core.kinds[kind].num_nodes
-    if usable < nodes:
-        return np.inf
-    if core.rule[0].may_split == TOGETHER and core.kinds[kind].whole == 0:
-        nodes -= 1
-    return until if enough >= nodes else next_s
+def may_have_room(core: Core, kind: int, line: int, until: float) -> bool:
+    """Whether enough nodes of the mask are ready by then for a kind to have room."""
+    mask, ready, enough = core.mask, core.ready[line], 0
+    for node in range(len(mask)):
+        enough += mask[node] * (ready[node] <= until)
+    return enough >= fewest_ready(core, kind)
 
 
 @compiled
-def will_run(core: Core, row: int, now: float, until: float) -> tuple[float, float]:
+def fewest_ready(core: Core, kind: int) -> int:
+    """Return how many nodes must have room for their part of a job, at least.
+
+    Where jobs are kept together, the last node of several holds what is left, so its part may be smaller.
+    """
+    rest = core.rule[0].may_split == TOGETHER and core.kinds[kind].whole == 0
+    return core.kinds[kind].num_nodes - int(rest)
+
+
+@compiled
+def ready_after(core: Core, kind: int, line: int, until: float) -> float:
+    """Return a time after another before which a kind that has no room by then has none on the nodes of the mask."""
+    usable, next_s = 0, np.inf
+    for node in range(len(core.mask)):
+        if core.mask[node]:
+            usable += 1
+            if core.ready[line, node] > until:
+                next_s = min(next_s, core.ready[line, node])
+    return np.inf if usable < core.kinds[kind].num_nodes else next_s
+
+
+@compiled
+def will_run(core: Core, row: int, line: int, now: float, until: float) -> tuple[float, float]:
     """Return when a job could start on the nodes of the mask as far as running jobs go, and the first end looked at.
 
-    After ``until`` any time will do that is not later than the start.
+    After ``until`` any time will do that is not later than the start. ``line``: see :func:`find_ready`.
 
     Running jobs are taken away in order of believed end, by groups: those within 30 s of the first, then of twice as
     long (or ``group_s`` more) each; the start is the end of the last job of the group that makes room. Jobs that are
     overdue end in a second. The choice of nodes is in ``pick``; infinite = there is never room.
     """
     kind = core.jobs[row].kind
-    if has_room_in_mask(core, kind):
+    if may_have_room(core, kind, line, -np.inf) and has_room_in_mask(core, kind):
         return now, np.inf
     copy_nodes(core.future, core.free)
     within, first_s, place, count = 30.0, np.inf, 0, core.counts[RUNNING]
@@ -291,7 +306,7 @@ def will_run(core: Core, row: int, now: float, until: float) -> tuple[float, flo
             place += 1
         if not any_ended:
             break
-        if pick(core, kind, core.mask, core.future) > 0:
+        if may_have_room(core, kind, line, last_s) and pick(core, kind, core.mask, core.future) > 0:
             return last_s, first_s
         within = within + core.rule[0].group_s if core.rule[0].group_s > 0 else 2.0 * within
     return np.inf, first_s

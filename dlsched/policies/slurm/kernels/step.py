@@ -354,11 +354,12 @@ def core_types() -> list[Any]:
         "jobs": tables.JOB, "kinds": tables.KIND, "assocs": tables.ASSOC, "reservations": tables.RESERVATION,
         "slots": tables.SLOT, "rule": tables.RULE,
     }  # fmt: skip
-    floats = ("demand", "amounts", "free", "capacity", "used", "caps", "future", "trial")
+    floats = ("demand", "amounts", "free", "capacity", "used", "caps", "future", "trial", "ready")
     bytes_ = ("claims", "partitions", "reserved", "reserved_for", "closed", "may_stop", "slot_free")
-    lines: dict[str, Any] = dict.fromkeys(("clock", "ready"), types.float64)
+    lines: dict[str, Any] = {"clock": types.float64}
     lines |= dict.fromkeys(("up", "mask", "shut", "allowed", "shut_partitions"), types.uint8)
-    kinds = dict.fromkeys(floats, types.float64) | dict.fromkeys(bytes_, types.uint8) | {"by_user": types.int64}
+    kinds: dict[str, Any] = dict.fromkeys(floats, types.float64) | dict.fromkeys(bytes_, types.uint8)
+    kinds |= dict.fromkeys(("by_user", "ready_of"), types.int64)
     return [
         types.Array(kinds[name], 2, "C")
         if name in kinds
@@ -382,7 +383,7 @@ def _compile(stamp: int) -> Callable[..., float]:
         share_units, queue, running, used, caps, limits_of, assocs, reservations, reserved, reserved_for,
         closed, may_stop, slots, slot_free, rule, counts, clock, started, stopped, told, mask, shut,
         allowed, shut_partitions, by_partition, by_user, future, trial, deaths, pick, pick_units, by_leaf,
-        ready, now, ended, lost, gone, back, arrived,
+        ready, ready_of, now, ended, lost, gone, back, arrived,
     ):  # fmt: skip
         if stamp < 0:
             return 0.0
@@ -391,7 +392,7 @@ def _compile(stamp: int) -> Callable[..., float]:
             share_units, queue, running, used, caps, limits_of, assocs, reservations, reserved, reserved_for,
             closed, may_stop, slots, slot_free, rule, counts, clock, started, stopped, told, mask, shut,
             allowed, shut_partitions, by_partition, by_user, future, trial, deaths, pick, pick_units, by_leaf,
-            ready,
+            ready, ready_of,
         )  # fmt: skip
         return step(core, now, ended, lost, gone, back, arrived)
 

@@ -52,6 +52,7 @@ KIND = np.dtype(
         ("claim", "i8"),
         ("partition", "i8"),
         ("num_nodes", "i8"),  # fewest nodes
+        ("alike", "i8"),  # kinds with one number always find the same nodes ready, see ``placing.find_ready``
         ("whole", "i8"),  # an empty node holds all of it, so one node must
         ("exclusive", "i8"),
         ("no_room", "i8"),  # count of changes of the free resources at which it had none, or ...
@@ -74,7 +75,7 @@ ASSOC = np.dtype(
         ("factor", "f8"),
     ]
 )
-SLOT = np.dtype([("begin_s", "f8"), ("end_s", "f8"), ("next", "i8")])
+SLOT = np.dtype([("begin_s", "f8"), ("end_s", "f8"), ("previous", "i8"), ("next", "i8")])
 RESERVATION = np.dtype([("start_s", "f8"), ("end_s", "f8")])
 RULE = np.dtype(
     [
@@ -163,7 +164,9 @@ class Core(NamedTuple):
     ``free``, ``capacity`` (nodes, resources); ``up``; ``order`` of nodes; ``leaf`` switch of each node.
     ``share_node``, ``share_units``: what jobs hold. ``used``, ``caps`` (limits, limited); ``limits_of`` the limits of
     each job, one after the other. ``reservations`` with their node masks ``reserved`` and who may use them. ``closed``
-    (classes, 168 hours). ``may_stop`` (QOS, QOS). The rest is room for one decision.
+    (classes, 168 hours). ``may_stop`` (QOS, QOS). ``ready`` (some kinds, nodes): when each node has room, see
+    ``placing.find_ready``; ``ready_of`` (some kinds, 2): of which kinds, and after how many changes of the free
+    resources. The rest is room for one decision.
     """
 
     jobs: Table
@@ -211,3 +214,4 @@ class Core(NamedTuple):
     pick_units: Ints
     by_leaf: Ints
     ready: Floats
+    ready_of: Ints
