@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 
 from dlsched.domain.scenario import SimulationRules
+from dlsched.policies.registry import find
+from dlsched.report.alternatives import condition_of
+from dlsched.report.compared import named_variants, run_compared
 from dlsched.runner.background import StudyTask
 from dlsched.studies import cells as cells_study
 from dlsched.studies.design import Futures, RunResult, Variant
 from dlsched.studies.design.run import carry_out
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import futures, futures_numbers
+from dlsched.ui.simulate.run import plan_of
+from tests.support.known import known
+from tests.support.recorded_jobs import recorded_scenario
 from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import small_scenario
 from tests.support.waiting import PATIENCE_S
@@ -236,3 +242,31 @@ def test_a_future_that_fails_is_not_asked_for_again_and_again(store, open_page, 
     assert "compare-compute" not in {button.key for button in app.button}
     assert plain(app.header[0]).endswith("(3 of 4 futures so far).")
     assert any("SJF failed in 1 future: by hand" in plain(warning) for warning in app.warning)
+
+
+def test_under_slurm_the_page_tells_what_compare_tells_once_replays_are_chosen(store, open_page, runner):
+    log, replays = recorded_scenario("fifo", jobs=60), Futures.first(19, {"shaking": 1.0})
+    base, other = run(store, log, "slurm"), run(store, log)
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert "What if and `dlsched compare` tell means of 20" in texts(app)
+    futures.choose(log, replays)
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    app = app.button(key="compare-compute").click().run()
+    assert runner.wait(PATIENCE_S)
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert not app.exception
+    assert "tell means of 20" not in texts(app)
+    assert "mean of 20 replays of this log" in plain(app.header[0])
+    found = run_compared(log, named_variants(log, ["slurm", "fifo"], [], {}), condition_of(log, {}), replays)
+    shown = futures_numbers.futures_numbers([(log, Variant(policy=key)) for key in ("slurm", "fifo")])
+    for place, draws in enumerate(found.draws.values()):
+        assert [one["wait_mean"] for one in shown.metrics(place)] == [known(one.metrics)["wait_mean"] for one in draws]
+
+
+def test_a_run_keeps_what_was_recorded_and_leaves_no_replay_out(store, open_page):
+    log = recorded_scenario("fifo", jobs=60)
+    futures.choose(log, Futures.first(19, {"shaking": 1.0}))
+    plan = plan_of(log, [find("slurm")], {})
+    assert [task.seed for task in plan.tasks] == [0]
+    assert not futures_numbers.keys_at(plan.numbers, plan.in_full)
+    assert len(plan.numbers.missing) == 20

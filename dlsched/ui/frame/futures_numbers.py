@@ -74,7 +74,7 @@ def _plan(asked: object, futures: str, _choices: Sequence[tuple[Scenario, Varian
 
 def seconds_of(numbers: FuturesNumbers, in_full: Sequence[int] = ()) -> float:
     """Return about how many seconds the missing numbers take on all workers, without those of runs in full."""
-    asked = _by_scenario(numbers, _keys_at(numbers, in_full))
+    asked = _by_scenario(numbers, keys_at(numbers, in_full))
     seconds = [sum(run_seconds(tasks, scenario, session.store()).values()) for scenario, tasks in asked]
     return sum(seconds) / num_workers()
 
@@ -86,7 +86,7 @@ def compute_missing(numbers: FuturesNumbers, in_full: Sequence[int] = ()) -> Non
     again.
     """
     forget_over()
-    left_out = _keys_at(numbers, in_full).union(*(batch.keys for batch in _asked().values()))
+    left_out = keys_at(numbers, in_full).union(*(batch.keys for batch in _asked().values()))
     for scenario, tasks in _by_scenario(numbers, left_out):
         seconds = run_seconds(tasks, scenario, session.store())
         of_policy: dict[str, list[str]] = {}
@@ -103,8 +103,10 @@ def compute_missing(numbers: FuturesNumbers, in_full: Sequence[int] = ()) -> Non
         _asked().update(zip(ids, new, strict=True))
 
 
-def _keys_at(numbers: FuturesNumbers, places: Sequence[int]) -> set[str]:
-    return {keys[place] for keys in numbers.plan.keys for place in places}
+def keys_at(numbers: FuturesNumbers, places: Sequence[int]) -> set[str]:
+    """Return the keys of futures that a run in full is one of: those in which nothing is changed."""
+    keys = {keys[place] for keys in numbers.plan.keys for place in places}
+    return {key for key in keys if not numbers.plan.tasks[key].changes}
 
 
 def _by_scenario(numbers: FuturesNumbers, left_out: set[str]) -> list[tuple[Scenario, dict[str, VariantTask]]]:

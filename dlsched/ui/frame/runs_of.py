@@ -49,8 +49,8 @@ class Series:
 class SeriesNumbers:
     """Numbers of series by label, in the futures that all have, future 0 first.
 
-    ``futures``: what is known and what is missing; None if there are only the runs themselves. ``counted``: the
-    resource in which use is told.
+    ``futures``: what is known and what is missing, perhaps all; None if there are only the runs themselves.
+    ``counted``: the resource in which use is told.
     """
 
     metrics: Mapping[str, list[Metrics]]
@@ -151,16 +151,17 @@ def numbers_of(chosen: Sequence[Series]) -> SeriesNumbers:
         A policy that cannot run the jobs, or parameters that this version does not know.
     """
     scenarios = [loaders.scenario_of(series.run_ids[0]) for series in chosen]
-    is_same = len({scenario.workload.content_hash for scenario in scenarios}) == 1
+    is_same, replays = len({scenario.workload.content_hash for scenario in scenarios}) == 1, None
     if is_same and not any(series.stale for series in chosen):
         choices = [(scenario, series.variant) for scenario, series in zip(scenarios, chosen, strict=True)]
         found = futures_numbers.futures_numbers(choices)
         if 0 in found.places:
             metrics = {series.label: found.metrics(place) for place, series in enumerate(chosen)}
             return SeriesNumbers(metrics, found.plan.basis, found, counted_of(scenarios[0]))
+        replays = found if found.plan.futures.are_replays else None  # of these, no run in full is one
     seeds = shared_seeds(chosen)
     metrics = {series.label: [loaders.metrics(series.run_of(seed)) for seed in seeds] for series in chosen}
-    return SeriesNumbers(metrics, basis_of_series(chosen, len(seeds)), counted=counted_of(scenarios[0]))
+    return SeriesNumbers(metrics, basis_of_series(chosen, len(seeds)), replays, counted_of(scenarios[0]))
 
 
 def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], Comparison]:

@@ -165,7 +165,7 @@ def _run_option(series: Series, place: int, numbers: SeriesNumbers, in_full: Seq
     infos, known_futures = [loaders.info(series.run_of(seed)) for seed in in_full], numbers.futures
     audit = [complaint for info in infos for complaint in info.audit]
     futures = Futures(seeds=tuple(in_full))
-    if known_futures is not None:
+    if known_futures is not None and known_futures.places:
         audit, futures = [*dict.fromkeys([*audit, *known_futures.complaints(place)])], known_futures.shared
     scenario = loaders.scenario_of(infos[0].run_id)
     known = session.info_of(infos[0].scenario_hash)

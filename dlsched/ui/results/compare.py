@@ -17,6 +17,7 @@ from dlsched.metrics.money import COSTS, RENTED, cost_key
 from dlsched.metrics.savings import savings_sentence
 from dlsched.metrics.stats.compare import Cell, Comparison, Row, check_same_workload, count_common_jobs
 from dlsched.ui.frame import charts, futures_numbers, link, loaders, page, parts, runs_of, session
+from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import what_if_form, what_if_state
@@ -26,6 +27,7 @@ from dlsched.ui.scenario import trust
 from dlsched.wording.cautions import cautions, comparison_cautions
 from dlsched.wording.certainty import range_words
 from dlsched.wording.formats import amount, capital, count
+from dlsched.wording.settings import VARY_LABELS
 from dlsched.workload.import_report import in_seconds, offered_load
 
 TABLE_ROWS = (
@@ -139,6 +141,13 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     table(comparison, money_first=bool(saved))
     for one in notes:
         st.markdown(f":gray[{one.text} {one.action}.]")
+    usual = futures_of(scenario, base.policy)
+    if usual.are_replays and usual != futures_of(scenario):
+        st.markdown(
+            f":gray[The values above are of one replay of this log. What if and `dlsched compare` tell means of "
+            f"{len(usual.seeds)}, as Slurm depends on a second here and there. To see these here too, choose "
+            f"{amount(usual.count, 'future')} and *{VARY_LABELS['shaking']}* under the futures in the scenario bar.]"
+        )
     tabs = tabs_of(shown, money_first=bool(saved))
     tabs[parts.part_of_page(tabs)](shown)
     if numbers.futures is not None and not only_common:

@@ -142,9 +142,10 @@ def plan_of(scenario: Scenario, specs: Sequence[PolicySpec], params: Mapping[str
     """Return what there is to run of these policies, one at least; InputError where one cannot run the jobs."""
     variants = [Variant(policy=spec.key, params=dict(params.get(spec.key, {}))) for spec in specs]
     numbers = futures_numbers.futures_numbers([(scenario, variant) for variant in variants])
-    whole = in_full(numbers.plan.basis, numbers.plan.futures)
+    futures = numbers.plan.futures
+    whole = range(1) if futures.are_replays else in_full(numbers.plan.basis, futures)  # what was recorded
     tasks = [
-        RunTask(scenario, variant.policy, variant.params, numbers.plan.futures.seeds[place], spec.label)
+        RunTask(scenario, variant.policy, variant.params, futures.seeds[place], spec.label)
         for place in whole
         for spec, variant in zip(specs, variants, strict=True)
     ]
@@ -170,7 +171,7 @@ def expected(plan: RunPlan) -> Expected:
     each_s = {task.policy: estimate_run(task.scenario, task.policy, store).seconds for task in plan.tasks}
     cores = max(1, min(num_workers(), len(fresh)))
     seconds = sum(each_s[task.policy] for task in fresh) / cores
-    whole = {keys[place] for keys in numbers.plan.keys for place in plan.in_full}
+    whole = futures_numbers.keys_at(numbers, plan.in_full)
     rest = sum(key not in whole for key in numbers.missing)
     asked = len(plan.tasks) + len(numbers.plan.tasks.keys() - whole)
     seconds += futures_numbers.seconds_of(numbers, plan.in_full)
