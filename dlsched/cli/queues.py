@@ -27,6 +27,8 @@ from dlsched.studies.inspect.queues.words import (
     queues_frame,
     sentence_of,
     stopped_words,
+    trust_frame,
+    trust_words,
 )
 from dlsched.studies.more_quota.answer import MoreQuota
 from dlsched.studies.more_quota.words import errors_of, frame_of, outcome_words
@@ -89,6 +91,9 @@ def _show(answer: Queues, more: MoreQuota | None, scenario: Scenario) -> None:
     _print(queues_frame(answer), [])
     print(printable(stopped_words(answer)))
     print(printable(fairness_words(answer)))
+    if words := trust_words(answer):
+        print(printable(words))
+        _print(trust_frame(answer), [])
     if more is not None:
         print(f"\nMore quota. {printable(more_sentence(more))}")
         _print(frame_of(more), ["p95 wait now", "p95 wait then", "Its p95 wait now", "Its p95 wait then"])

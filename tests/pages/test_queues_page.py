@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dlsched.domain.queue_tree import QueueTree
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies.inspect.queues import STUDY, QueuesSpec, queues_of_run
 from dlsched.studies.inspect.queues.words import cards_of, sentence_of
 from dlsched.studies.simulation import simulate
+from dlsched.ui.plan import what_if_state
 from tests.support.page_text import shown
 from tests.support.quota_runs import queues_of_teams, scenario_of_teams
 
@@ -59,7 +61,7 @@ def test_a_run_and_its_parts(run_id: str, open_page: OpenPage) -> None:
     assert "Up to the line a queue uses its own quota" in shown(app)
     for part, words in (
         ("Stopped jobs", "Most often stopped jobs"), ("Waits", "All numbers by queue"), ("Fairness", "Jain"),
-        ("Policy switches", "Each opens"),
+        ("Policy switches", "Each opens"), ("Trust", "no job has a recorded start"),
     ):  # fmt: skip
         app = app.segmented_control(key="part").set_value(part).run()
         assert not app.exception
@@ -93,3 +95,34 @@ def test_one_click_from_no_run_to_the_answer(store: Store, runner: Runner, open_
     assert not app.exception
     assert app.title[0].value == "What if"
     assert app.session_state["whatif-spec"].changed.changes == {"borrowing": "off"}
+
+
+def test_how_much_a_queue_may_lend_opens_a_range(run_id: str, open_page: OpenPage) -> None:
+    app = open_page(PAGE, run=run_id)
+    app = app.segmented_control(key="part").set_value("Policy switches").run()
+    app = app.button(key="queues-lend-range").click().run()
+    tag = scenario_of_teams().content_hash[:8]
+    queue = app.session_state[f"sweep-first-{tag}"]
+    assert queue == "lend.vision"
+    assert app.session_state[f"sweep-values-grid-{queue}-{tag}"] == "0, 2, 4, 8"
+    assert app.session_state[f"sweep-policies-grid-{tag}"] == ["queue-tree"]
+
+
+def test_two_cohorts_can_be_merged(store: Store, open_page: OpenPage) -> None:
+    scenario = scenario_of_teams()
+    assert scenario.queues is not None
+    plain = scenario.queues.model_dump(exclude_unset=True)
+    plain["cohorts"] = {"research": {}, "products": {}}
+    plain["tree"]["language"]["parent"] = "products"
+    apart = scenario.replace(queues=QueueTree.model_validate(plain))
+    saved = store.save_run(replace(simulate(apart, "fifo").record(), policy="queue-tree", params={}))
+    spec = QueuesSpec(scenario=apart.content_hash, policy="queue-tree", params={}, seed=0)
+    plain_answer = queues_of_teams().model_copy(update={"scenario": apart.content_hash}).to_plain()
+    store.save_experiment(
+        ExperimentRecord("queues", spec.model_dump(mode="json"), plain_answer, STUDY.version, "Queues")
+    )
+    app = open_page(PAGE, run=saved)
+    app = app.segmented_control(key="part").set_value("Policy switches").run()
+    app = app.button(key="queues-merge").click().run()
+    asked = app.session_state[what_if_state.SPEC].changed.changes
+    assert asked == {"parent.research": "products"}

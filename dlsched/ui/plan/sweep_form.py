@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 import streamlit as st
@@ -20,6 +20,7 @@ from dlsched.studies.sweep.run import question_of, read_axis
 from dlsched.studies.sweep.spec import MOST_AXES, policy_of, refuse_too_many
 from dlsched.ui.fields.factor import label_of_values
 from dlsched.ui.fields.policy_and_params import offered, usual, usual_variant
+from dlsched.ui.frame import session
 from dlsched.ui.frame.forms import label_of
 from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.parts import mistakes_shown
@@ -52,6 +53,16 @@ def presets(mode: Mode, scenario: Scenario) -> None:
                     _take(one, scenario)
                     fold(SWEEPS[mode].key, is_open=True)
                     st.rerun()
+
+
+def open_range(scenario: Scenario, key: str, values: Sequence[Value], policy: str) -> None:
+    """Open the part Range with one change of a scenario and its values filled in, for one policy."""
+    tag = scenario.content_hash[:8]
+    _set(tag, "grid", {key: tuple(values)})
+    st.session_state[f"sweep-gain-grid-{tag}"] = NOTHING
+    st.session_state[f"sweep-policies-grid-{tag}"] = [policy]
+    fold(SWEEPS["grid"].key, is_open=True)
+    session.go("Capacity", part=NAMES["grid"])
 
 
 def _take(one: Preset, scenario: Scenario) -> None:

@@ -24,13 +24,15 @@ from dlsched.studies.inspect.queues.words import (
     sentence_of,
     stopped_words,
     stops_frame,
+    trust_frame,
+    trust_words,
     unit_of,
 )
 from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.frame import charts, link, loaders, page, runs_of, session, tables
 from dlsched.ui.frame.parts import cards, empty, guard_rails, part_of_page, sentence
 from dlsched.ui.frame.text import safe
-from dlsched.ui.plan import what_if_state
+from dlsched.ui.plan import sweep_form, what_if_state
 from dlsched.ui.results.more_quota import more_quota_part
 from dlsched.ui.scenario import trust
 from dlsched.ui.study_page import bring
@@ -48,6 +50,8 @@ borrowed, who was stopped for whom. Nothing random changes, so the numbers are t
 - **Unused quota** is what neither the queue nor others used.
 - **Waits** count until the first start of a job. What a job waits after it was stopped is not in them.
 - **Share** is the dominant resource share: borrowed over what the cohort could lend, over the weight of the queue.
+- **Trust** compares the waits of this run with the recorded ones: a queue *replays* with R² of at least 0.8 and a
+  typical factor of at most 1.5, and *ranks only* with a rank correlation of at least 0.5. These thresholds are ours.
 - **Jain's index** is (sum of x)² / (n × sum of x²), x = borrowed hours over weight, over queues with jobs."""
 SWITCHES: tuple[tuple[str, Value, str], ...] = (
     ("borrowing", "off", "No queue uses more than its own quota"),
@@ -61,6 +65,10 @@ SWITCHES: tuple[tuple[str, Value, str], ...] = (
     ("strategy.*", "best-effort", "Jobs behind one that cannot be admitted may go first"),
 )
 """Changes of all queues that planners ask for: key, value, what it means."""
+
+
+LENT = (0.0, 0.25, 0.5, 1.0)
+"""Parts of a queue's quota that it may lend, in a range."""
 
 
 def queues_page() -> None:
@@ -143,6 +151,7 @@ def _answer(shown: Shown[QueuesSpec, Queues], info: RunInfo, current: Scenario) 
         "More quota": lambda: more_quota_part(answer, info, current),
         "Fairness": lambda: _fairness(answer, info),
         "Policy switches": lambda: _switches(info, current),
+        "Trust": lambda: _trust(answer),
     }
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         part = part_of_page(parts)
@@ -229,6 +238,23 @@ def _fairness(answer: Queues, info: RunInfo) -> None:
     charts.show(figures.shares_chart(answer, queues, charts.page_theme(), clock), "queues-shares")
 
 
+def _trust(answer: Queues) -> None:
+    if not (words := trust_words(answer)):
+        st.markdown(
+            "Nothing to compare with: no job has a recorded start. Workloads of Kueue and logs of Slurm have them."
+        )
+        return
+    st.markdown(f"**{safe(words, 400)}**")
+    frame = trust_frame(answer)
+    st.dataframe(frame, hide_index=True, key="queues-trust", alt="Waits of this run against the recorded ones")
+    charts.csv_button(frame, "queues-trust", "Download this table")
+    st.markdown(
+        ":gray[Waits from submission to the first start, a minute added to both for factors. The run follows the rules "
+        "of the scenario as they are; nothing is fitted. Jobs that were evicted before their last start are not "
+        "compared: their first start is not in the list.]"
+    )
+
+
 def _switches(info: RunInfo, current: Scenario) -> None:
     """Show the one-click what-ifs: each opens What if with its change set, on the same futures."""
     st.markdown("Each opens **What if** with this change set, compared with the run above in the same futures.")
@@ -248,3 +274,18 @@ def _switches(info: RunInfo, current: Scenario) -> None:
             queue = st.selectbox("Queue", lenders, key="queues-lender", width=260, help="Its quota is kept back")
             if st.button("Lend nothing", key="queues-lend", help="Others may use none of its quota, also while idle"):
                 what_if_state.open_about(info.run_id, {f"lend.{queue}": 0.0})
+            nominal = {one.nominal for one in tree.tree[queue].quota}
+            if len(nominal) == 1 and st.button(
+                "How much may it lend?", key="queues-lend-range",
+                help="Opens Capacity > Range: waits with none, a quarter, half and all of its quota lent",
+            ):  # fmt: skip
+                most = nominal.pop()
+                sweep_form.open_range(current, f"lend.{queue}", [most * part for part in LENT], info.policy)
+    alone = [name for name, cohort in tree.cohorts.items() if cohort.parent is None]
+    if len(alone) > 1:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            cohort = st.selectbox("Cohort", alone, key="queues-cohort", width=260, help="Its queues borrow from both")
+            others = [name for name in alone if name != cohort]
+            into = st.selectbox("Merge into", others, key="queues-into", width=260, help="It becomes part of this one")
+            if st.button("Merge cohorts", key="queues-merge", help="Their queues may lend to each other"):
+                what_if_state.open_about(info.run_id, {f"parent.{cohort}": into})

@@ -7,6 +7,7 @@ from typing import Literal
 
 from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.plan import WaitReason
+from dlsched.studies.calibration.measures import Measures
 
 Cause = Literal["lent", "quota", "strict", "leaving", "nodes", "other"]
 CAUSE_WORDS: Mapping[Cause, str] = {
@@ -77,6 +78,7 @@ class QueueNumbers(FrozenModel):
     stopped   its jobs that were stopped, ``caused``: jobs stopped for its jobs, ``lost_h``: work lost of its jobs
     share     time-weighted mean of its dominant resource share
     holders   queues that borrowed while its jobs waited for quota lent to others, those that borrowed most first
+    replayed  its waits against the recorded ones, None where there are none; ``not_compared``: jobs left out of that
     """
 
     queue: str
@@ -96,6 +98,8 @@ class QueueNumbers(FrozenModel):
     lost_h: float
     share: float
     holders: tuple[str, ...] = ()
+    replayed: Measures | None = None
+    not_compared: int = 0
 
     @property
     def wait_p95_s(self) -> float | None:

@@ -30,6 +30,7 @@ from dlsched.studies.inspect.queues.answer import (
     StoppedFor,
     jain_index,
 )
+from dlsched.studies.inspect.queues.record import by_queue
 from dlsched.studies.inspect.queues.spec import QueuesSpec
 from dlsched.studies.inspect.queues.states import States, states_of, waiting_of
 from dlsched.studies.inspect.re_execute import check_scenario
@@ -102,11 +103,14 @@ def queues_of_tables(clock: QuotaClock, run: RunTables, scenario: Scenario) -> Q
     holders = _holders(run, steps)
     of_queue = pd.Series(list(run.queue), dtype=object)
     first_wait = _first_waits(run)
+    of_job_s = run.jobs["wait_s"].to_numpy(float)
+    replayed = by_queue(scenario.workload, of_job_s, run.queue) if len(of_job_s) else {}
     numbers = []
     for queue, node in tree.tree.items():
         rows = np.flatnonzero((of_queue == queue).to_numpy())
-        waits_s = run.jobs["wait_s"].to_numpy(float)[rows]
+        waits_s = of_job_s[rows]
         waits_s = waits_s[~np.isnan(waits_s)]
+        measured, not_compared = replayed.get(queue, (None, 0))
         own, share = steps[queue], shares[queue]
         lost = caused[caused["queue"] == queue]
         numbers.append(
@@ -119,6 +123,7 @@ def queues_of_tables(clock: QuotaClock, run: RunTables, scenario: Scenario) -> Q
                 stopped=len(lost), caused=int((caused["for_queue"] == queue).sum()),
                 lost_h=float(lost["lost_gpu_s"].sum()) / HOUR_S,
                 share=float(share[:-1] @ np.diff(states.at_s)) / (end_s - start_s), holders=holders.get(queue, ()),
+                replayed=measured, not_compared=not_compared,
             )
         )  # fmt: skip
     with_jobs = [one for one in numbers if one.jobs]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from dlsched.domain.columns import RESOURCES
+from dlsched.studies.calibration.measures import Grade
+from dlsched.studies.calibration.tables import MEASURE_HEADER, measure_cells
 from dlsched.studies.inspect.queues.answer import CAUSE_WORDS, REASON_WORDS, Cause, QueueNumbers, Queues
 from dlsched.studies.inspect.words import stale_cautions
 from dlsched.wording.cautions import Caution
@@ -16,6 +18,11 @@ from dlsched.wording.formats import amount, capital, duration, listed, number, s
 
 STOPPED_OFTEN = 10
 """A job stopped more often than this makes a banner."""
+GRADE_WORDS: Mapping[Grade, str] = {
+    "replays": "replays", "ranks": "ranks only", "fails": "does not replay", "no-waits": "no waits to compare",
+    "few": "too few jobs",
+}  # fmt: skip
+"""How near the run comes to the record of a queue, as in a calibration."""
 NO_WAIT_S = 60.0
 """A p95 wait below this is none."""
 
@@ -166,3 +173,31 @@ def fairness_words(answer: Queues) -> str:
         f"Jain's index of borrowed hours over weight is {answer.jain:.2f} (1 = all queues in proportion). "
         f"{capital(most.queue)} has the largest mean share: {share(most.share)} of what it could get."
     )
+
+
+def trust_words(answer: Queues) -> str:
+    """Return how near the run comes to what was recorded, by queue; "" without a recorded start."""
+    grades = {one.queue: one.replayed.grade for one in answer.queues if one.replayed is not None}
+    if not grades:
+        return ""
+    parts = [
+        f"{GRADE_WORDS[grade]} for {listed(names)}"
+        for grade in GRADE_WORDS
+        if (names := [name for name, own in grades.items() if own == grade])
+    ]
+    return f"Against the recorded starts: {'; '.join(parts)}."
+
+
+def trust_frame(answer: Queues) -> pd.DataFrame:
+    """Return the measures of the waits against the recorded ones, one row a queue with jobs that are compared."""
+    return pd.DataFrame(
+        [
+            {
+                "Queue": one.queue, "Against the record": GRADE_WORDS[one.replayed.grade],
+                **dict(zip(map(capital, MEASURE_HEADER), measure_cells(one.replayed), strict=True)),
+                "Not compared": f"{one.not_compared:,}",
+            }
+            for one in answer.queues
+            if one.replayed is not None
+        ]
+    )  # fmt: skip
