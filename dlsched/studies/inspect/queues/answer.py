@@ -78,7 +78,7 @@ class QueueNumbers(FrozenModel):
     stopped   its jobs that were stopped, ``caused``: jobs stopped for its jobs, ``lost_h``: work lost of its jobs
     share     time-weighted mean of its dominant resource share
     holders   queues that borrowed while its jobs waited for quota lent to others, those that borrowed most first
-    replayed  its waits against the recorded ones, None where there are none; ``not_compared``: jobs left out of that
+    replayed  its waits against the recorded ones, if there are any; ``not_compared``: jobs left out of that
     """
 
     queue: str
