@@ -12,6 +12,7 @@ from dlsched.domain.queue_tree import QueueTree
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
+from dlsched.studies.design import changed
 from dlsched.studies.inspect.queues import STUDY, QueuesSpec, queues_of_run
 from dlsched.studies.inspect.queues.words import cards_of, sentence_of
 from dlsched.studies.simulation import simulate
@@ -112,7 +113,7 @@ def test_two_cohorts_can_be_merged(store: Store, open_page: OpenPage) -> None:
     scenario = scenario_of_teams()
     assert scenario.queues is not None
     plain = scenario.queues.model_dump(exclude_unset=True)
-    plain["cohorts"] = {"research": {}, "products": {}}
+    plain["cohorts"] = {}  # both are only named as parents
     plain["tree"]["language"]["parent"] = "products"
     apart = scenario.replace(queues=QueueTree.model_validate(plain))
     saved = store.save_run(replace(simulate(apart, "fifo").record(), policy="queue-tree", params={}))
@@ -126,3 +127,6 @@ def test_two_cohorts_can_be_merged(store: Store, open_page: OpenPage) -> None:
     app = app.button(key="queues-merge").click().run()
     asked = app.session_state[what_if_state.SPEC].changed.changes
     assert asked == {"parent.research": "products"}
+    merged = changed(apart, asked).queues
+    assert merged is not None
+    assert merged.cohorts["research"].parent == "products"

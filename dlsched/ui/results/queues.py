@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from dlsched.domain.queue_lookup import nodes_of
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import queues as figures
 from dlsched.policies.registry import find
@@ -281,7 +282,7 @@ def _switches(info: RunInfo, current: Scenario) -> None:
             ):  # fmt: skip
                 most = nominal.pop()
                 sweep_form.open_range(current, f"lend.{queue}", [most * part for part in LENT], info.policy)
-    alone = [name for name, cohort in tree.cohorts.items() if cohort.parent is None]
+    alone = [name for name, node in nodes_of(tree).items() if name not in tree.tree and node.parent is None]
     if len(alone) > 1:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             cohort = st.selectbox("Cohort", alone, key="queues-cohort", width=260, help="Its queues borrow from both")

@@ -190,12 +190,13 @@ def trust_words(answer: Queues) -> str:
 
 def trust_frame(answer: Queues) -> pd.DataFrame:
     """Return the measures of the waits against the recorded ones, one row a queue with jobs that are compared."""
+    header = [name if name.startswith("p95") else capital(name) for name in MEASURE_HEADER]
     return pd.DataFrame(
         [
             {
                 "Queue": one.queue, "Against the record": GRADE_WORDS[one.replayed.grade],
-                **dict(zip(map(capital, MEASURE_HEADER), measure_cells(one.replayed), strict=True)),
                 "Not compared": f"{one.not_compared:,}",
+                **dict(zip(header, measure_cells(one.replayed), strict=True)),
             }
             for one in answer.queues
             if one.replayed is not None
