@@ -1,7 +1,7 @@
 """Measure every promise and print target, measured, ok; status 1 when one is broken.
 
 Options: absences, backfill, commands, elastic, experiment, kills, million, mutated, pd-ors, preemptive, queue-tree,
-random-runs, renting, sessions, sharing, size, slurm, smd, steady, store, sweep, what-if, widths.
+random-runs, renting, sessions, sharing, size, slurm, slurm-passes, smd, steady, store, sweep, what-if, widths.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from benchmarks import (
     sharing,
     sizing,
     slurm_log,
+    slurm_passes,
     steady_experiment,
     steady_state,
     storing,
@@ -53,6 +54,7 @@ PARTS = {
     "sessions": sessions.lines,
     "size": sizing.lines,
     "slurm": slurm_log.lines,
+    "slurm-passes": slurm_passes.lines,
     "smd": admission.lines,
     "steady": steady_state.lines,
     "experiment": steady_experiment.lines,
