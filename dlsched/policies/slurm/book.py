@@ -17,7 +17,7 @@ from dlsched.policies.shared.facts import JobFacts, JobKind
 from dlsched.policies.slurm.hours import Classes, class_of, closed_hours
 from dlsched.policies.slurm.kernels import tables
 from dlsched.policies.slurm.kernels.fairness import decay_per_s
-from dlsched.policies.slurm.kernels.placing import TOGETHER
+from dlsched.policies.slurm.kernels.placing import ROOM, TOGETHER
 from dlsched.policies.slurm.kernels.priority import LARGE, SMALL, SMALL_TO_TIME, TO_TIME, size_factor
 from dlsched.policies.slurm.kernels.tables import NEVER, NOT_SAID, Clock, Core, Count
 from dlsched.policies.slurm.params import SlurmParams
@@ -28,9 +28,7 @@ ROOT = "root"
 LIMITED = ("jobs", "cpu", "mem", "node", "gres/gpu")
 """What limits count; after them GPUs of a type, gres/gpu:TYPE, that some limit names."""
 MOST_SLOT_BYTES = 64_000_000
-ROOM = 1e-9
 MOST_READY = 16
-_NUMBERED = ("claim", "partition", "user", "keeper", "alike")
 _SPLIT = {"pool": 1, "spread": 1, "best-fit": 0, "pack": 2}
 """Placement rule -> ``may_split``: anywhere; on one node where one could hold the job; the same, else anywhere."""
 _DIGITS = re.compile(r"(\d+)")

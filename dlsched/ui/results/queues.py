@@ -12,6 +12,7 @@ from dlsched.figures import queues as figures
 from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask
 from dlsched.store.runs import RunInfo
+from dlsched.studies.calibration.measures import LARGEST_FACTOR, LEAST_EXPLAINED, LEAST_RANKS
 from dlsched.studies.design.factors import factor_of
 from dlsched.studies.design.variants import Value
 from dlsched.studies.inspect.queues import STUDY, QueuesSpec
@@ -43,16 +44,17 @@ from dlsched.wording.settings import setting_words
 TITLE = "Queues"
 QUEUES = Answers(STUDY)
 MOST_SHOWN = 6
-HOW = """The run is simulated once more, with the same jobs, and the policy's journal is read: who held which quota, who
-borrowed, who was stopped for whom. Nothing random changes, so the numbers are those of the stored run.
+HOW = f"""The run is simulated once more, with the same jobs, and the policy's journal is read: who held which quota,
+who borrowed, who was stopped for whom. Nothing random changes, so the numbers are those of the stored run.
 
 - **Borrowed** is use above the nominal quota of a queue, flavor by flavor. **Lent** is what others used of its quota:
   what is borrowed is taken from the cohort's own quota first, then from the spare quota of its queues in proportion.
 - **Unused quota** is what neither the queue nor others used.
 - **Waits** count until the first start of a job. What a job waits after it was stopped is not in them.
 - **Share** is the dominant resource share: borrowed over what the cohort could lend, over the weight of the queue.
-- **Trust** compares the waits of this run with the recorded ones: a queue *replays* with R² of at least 0.8 and a
-  typical factor of at most 1.5, and *ranks only* with a rank correlation of at least 0.5. These thresholds are ours.
+- **Trust** compares the waits of this run with the recorded ones: a queue *replays* with R² of at least
+  {LEAST_EXPLAINED:g} and a typical factor of at most {LARGEST_FACTOR:g}, and *ranks only* with a rank correlation of at
+  least {LEAST_RANKS:g}. These thresholds are ours.
 - **Jain's index** is (sum of x)² / (n × sum of x²), x = borrowed hours over weight, over queues with jobs."""
 SWITCHES: tuple[tuple[str, Value, str], ...] = (
     ("borrowing", "off", "No queue uses more than its own quota"),
@@ -66,8 +68,6 @@ SWITCHES: tuple[tuple[str, Value, str], ...] = (
     ("strategy.*", "best-effort", "Jobs behind one that cannot be admitted may go first"),
 )
 """Changes of all queues that planners ask for: key, value, what it means."""
-
-
 LENT = (0.0, 0.25, 0.5, 1.0)
 """Parts of a queue's quota that it may lend, in a range."""
 

@@ -88,7 +88,7 @@ def test_a_run_and_a_scenario_file_take_them_too(
 
 
 def test_jobs_beyond_a_limit_are_left_waiting_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One of three jobs asks for four GPUs where its account may use two; nobody is to blame, so the audit is clean."""
+    """One of three jobs asks for four GPUs where its account may use two; no rule is broken, so the audit is clean."""
     jobs, limits = tmp_path / "jobs.csv", tmp_path / "assoc.txt"
     jobs.write_text("job_id,submit_s,run_s,num_gpus,group\na,0,60,1,lab\nb,1,60,4,lab\nc,2,60,2,lab\n")
     limits.write_text("Cluster|Account|User|Share|GrpTRES\nx|root||1|\nx|lab||1|gres/gpu=2\n")

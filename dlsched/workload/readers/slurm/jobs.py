@@ -95,7 +95,7 @@ def draft_of(ledger: Ledger, columns: Columns, options: ReadOptions, what: str, 
         start_s, end_s = np.where(waits, np.nan, start_s), np.where(waits, np.nan, end_s)
         known_s = np.concatenate([asked_s, start_s, end_s])
         written = {"snapshot": iso_time(float(np.max(known_s, where=np.isfinite(known_s), initial=0.0)))}
-    # Nobody knows how long a job that left would have run: not after it left, and not beyond its limit.
+    # How long a job that left would have run is unknown. It ends when it left, or at its limit.
     left_after_s = np.where(never & queued, end_s - arrive_s, np.nan)
     ledger.flag(never, "job never started", NEVER_STARTED_RULE, ids)
     run_s, start_s = np.where(never, np.fmin(limit_s, left_after_s), run_s), np.where(never, np.nan, start_s)
