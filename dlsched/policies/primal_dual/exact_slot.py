@@ -89,7 +89,7 @@ def exact(job: Job, workers: Ints, offer: Offer) -> SlotCosts:
     bookings: dict[tuple[int, int], Booking] = {}
     same_as: dict[tuple[bytes, ...], int] = {}
     for slot in range(len(cost)):
-        same = same_as.setdefault(_looks(offer, slot), slot)
+        same = same_as.setdefault(offer.as_bytes(slot), slot)
         for level in np.flatnonzero(workers <= job.batch).tolist():
             if same < slot:
                 cost[slot, level] = cost[same, level]
@@ -98,7 +98,7 @@ def exact(job: Job, workers: Ints, offer: Offer) -> SlotCosts:
             if found is None:
                 break  # more workers do not fit either
             cost[slot, level], bookings[slot, level] = found
-    return SlotCosts(cost, lambda slot, level: bookings[same_as[_looks(offer, slot)], level])
+    return SlotCosts(cost, lambda slot, level: bookings[same_as[offer.as_bytes(slot)], level])
 
 
 def _best(job: Job, workers: int, offer: Offer, slot: int) -> tuple[float, Booking] | None:
@@ -110,8 +110,3 @@ def _best(job: Job, workers: int, offer: Offer, slot: int) -> tuple[float, Booki
         return float(program.cost(values)), program.booking(values)
     swept = greedy(job, np.array([workers]), offer)  # the solver's tolerance let through what does not fit
     return (float(swept.cost[slot, 0]), swept.booking(slot, 0)) if np.isfinite(swept.cost[slot, 0]) else None
-
-
-def _looks(offer: Offer, slot: int) -> tuple[bytes, ...]:
-    parts = offer.free, offer.worker_price, offer.server_price
-    return tuple(part[slot].tobytes() for part in parts)

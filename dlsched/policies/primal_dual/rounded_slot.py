@@ -48,15 +48,18 @@ class Rounding:
     repaired: int = 0
 
     def __call__(self, job: Job, workers: Ints, offer: Offer) -> SlotCosts:
-        """Return the cost of each level (N,) in each slot."""
+        """Return the cost of each level (N,) in each slot: equal slots are relaxed once, and rounded each by itself."""
         cost = np.full((len(offer.free), len(workers)), np.inf)
         bookings: dict[tuple[int, int], Booking] = {}
+        relaxed_of: dict[tuple[tuple[bytes, ...], int], Floats | None] = {}
         swept = greedy(job, workers, offer)
         for slot in range(len(cost)):
             for level in np.flatnonzero(workers <= job.batch).tolist():
                 program = SlotProgram.of(job, int(workers[level]), offer, slot)
-                relaxed = program.solve(integer=False).values
-                if relaxed is None:
+                key = offer.as_bytes(slot), level
+                if key not in relaxed_of:
+                    relaxed_of[key] = program.solve(integer=False).values
+                if (relaxed := relaxed_of[key]) is None:
                     break  # more workers do not fit either
                 counts = self._round(program, np.maximum(relaxed, 0.0))
                 if counts is not None:

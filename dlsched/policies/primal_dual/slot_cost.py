@@ -64,6 +64,10 @@ class Offer:
         workers = booking.workers @ self.worker_price[slot, booking.machine]
         return float(workers + booking.servers @ self.server_price[slot, booking.machine])
 
+    def as_bytes(self, slot: int) -> tuple[bytes, ...]:
+        """Return a key that slots share where a job finds the same in them."""
+        return tuple(part[slot].tobytes() for part in (self.free, self.worker_price, self.server_price))
+
 
 Booker = Callable[[int, int], Booking]
 """(slot, level from 0) -> its booking; only for a finite cost."""

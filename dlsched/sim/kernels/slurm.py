@@ -16,7 +16,6 @@ from dlsched.domain.journal import Evicted
 from dlsched.domain.plan import Share
 from dlsched.domain.policy import EventKind, Policy, ReviewRule, SlurmRule
 from dlsched.domain.randomness import stream
-from dlsched.domain.slurm import SlurmSetup
 from dlsched.domain.workload import Ints
 from dlsched.policies.slurm.kernels.tables import Count
 from dlsched.policies.slurm.params import SlurmParams
@@ -33,6 +32,7 @@ from dlsched.sim.state import PolicyView
 from dlsched.sim.world import World, gang_width
 
 TELL_EVERY = 4096
+_NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 
 
 class _Held(NamedTuple):
@@ -96,7 +96,7 @@ class _Loop:
         self.cancels: list[tuple[float, int]] = []
         self.ledger = RunLedger(len(self.jobs))
         self.capacity = capacity_changes(prepared.scenario.cluster)
-        self.submitted = self.changed = self.num_ended = 0
+        self.submitted = self.changed = self.told = self.num_ended = 0  # told: changes that the passes know of
         self.to_reject = list[int]()
         world = self._world()
         self.speed, self.vm_of = world.speed, prepared.scenario.cluster.nodes.vm.tolist()
@@ -285,8 +285,10 @@ class _Loop:
         from dlsched.policies.slurm.kernels.step import advance  # loads numba
 
         rejected, core = [row for row in self.to_reject if self.waits[row]], self.book.core
-        up = self.away == 0
-        gone, back = np.flatnonzero((core.up == 1) & ~up), np.flatnonzero((core.up == 0) & up)
+        gone = back = _NO_ROWS
+        if self.told < self.changed:
+            self.told, up = self.changed, self.away == 0
+            gone, back = np.flatnonzero((core.up == 1) & ~up), np.flatnonzero((core.up == 0) & up)
         for row in lost:
             left = max(0.0, float(self.truth.believed_work[row]) - self.done[row])
             core.jobs["limit_s"][row] = self.options.restart_s + left / self.book.pace[row]
@@ -301,8 +303,7 @@ class _Loop:
         changed = self._start_jobs(now_s) or bool(evicted or rejected)
         for row in rejected:
             self._end(row, JobStatus.REJECTED, now_s)
-        setup = self.prepared.scenario.slurm or SlurmSetup()
-        self.to_reject = [row for row in stopped if is_cancelled(self.params, setup, self.jobs, row)]
+        self.to_reject = [row for row in stopped if is_cancelled(self.params, self.book.setup, self.jobs, row)]
         told = core.told[: core.counts[Count.TOLD]]
         self.ledger.explain(now_s, self.waits, (told.copy(), core.jobs["reason"][told]))
         self.ledger.decisions.append(DecisionRecord(now_s, cause, math.nan, "", None, None, ""))
@@ -343,4 +344,4 @@ def _view(world: World, now_s: float) -> PolicyView:
 
 
 def _rows(rows: list[int]) -> Ints:
-    return np.array(rows, dtype=np.int64)
+    return np.array(rows, dtype=np.int64) if rows else _NO_ROWS

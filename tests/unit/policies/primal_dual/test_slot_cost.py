@@ -116,6 +116,29 @@ def test_no_method_is_cheaper_than_the_exact_one_and_the_sweeps_come_near():
     assert missed <= 0.02 * found
 
 
+@pytest.mark.parametrize("name", ["exact", "rounded"])
+def test_equal_slots_are_solved_once_and_what_they_cost_stays_the_same(name, monkeypatch):
+    one, offer = drawn(2)
+    workers, solved, solve = np.arange(1, one.batch + 1), [], SlotProgram.solve
+    dearer = Offer(offer.free, 2 * offer.worker_price, 2 * offer.server_price)
+    slots = (offer, offer, dearer, offer)
+    joined = Offer(*(np.concatenate([getattr(slot, part) for slot in slots]) for part in vars(offer)))
+
+    def counted(program, **options):
+        solved.append(program)
+        return solve(program, **options)
+
+    monkeypatch.setattr(SlotProgram, "solve", counted)
+    together = SPREADS[name]()(one, workers, joined).cost
+    once = len(solved)
+    solved.clear()
+    spread = SPREADS[name]()  # its draws go on from slot to slot
+    apart = np.concatenate([spread(one, workers, slot).cost for slot in slots])
+    assert np.isfinite(together).any()
+    assert together.tolist() == apart.tolist()
+    assert once == len(solved) / 2
+
+
 def test_two_orders_because_either_alone_misses():
     # one machine is cheap for both kinds and holds one of them: who goes there first decides
     one = job(batch=1, worker=(1, 0), server=(1, 1))
