@@ -19,13 +19,15 @@ from dlsched.sim.log import RunLog
 
 SAME_INSTANT_S = 2e-9
 SAME_TIME = 2e-12
+JOINED_PART = 0.5
+"""The part of :func:`slack_s` within which the engine joins instants."""
 SAME_NUMBER = 1e-6
 SECONDS_PER_H = 3600.0
 MIXED_VMS = -2
 
 
 def slack_s(time_s: Any) -> Any:
-    """Return how far two times may lie apart and still be one instant (the engine joins half as much)."""
+    """Return how far two times may lie apart and still be one instant."""
     return np.maximum(SAME_INSTANT_S, SAME_TIME * np.abs(time_s))
 
 

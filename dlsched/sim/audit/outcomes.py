@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats
-from dlsched.sim.audit.facts import Facts, slack_s
+from dlsched.sim.audit.facts import JOINED_PART, Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 from dlsched.sim.audit.slurm_limits import all_beyond_limits
 from dlsched.sim.log import JobStatus, PieceEnd
@@ -165,10 +165,14 @@ def _check_changes(facts: Facts, findings: Findings) -> None:
 
 
 def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
-    """A piece ends with its node exactly when the node goes; a reservation may take it off just before it does."""
+    """A piece ends with its node exactly when the node goes; a reservation may take it off just before it does.
+
+    Ends that lie further from it than the engine joins may be an instant of their own.
+    """
     log, absences = facts.log, facts.scenario.cluster.absences
     evicted = [(node, at_s) for node, at_s, _ in facts.evictions]
-    goes = _ends_as_a_node_goes(facts, [*((absence.node, absence.start_s) for absence in absences), *evicted])
+    gone = [*((absence.node, absence.start_s) for absence in absences), *evicted]
+    goes, goes_then = _ends_as_a_node_goes(facts, gone), _ends_as_a_node_goes(facts, gone, JOINED_PART)
     as_planned = _ends_as_a_node_goes(facts, [(one.node, one.start_s) for one in absences if one.planned])
     as_planned &= np.isin(log.piece_end, (PieceEnd.PREEMPTED, PieceEnd.OVERRUN))
     lost = log.piece_end == PieceEnd.NODE_LOST
@@ -177,7 +181,7 @@ def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} ends as node_lost, but none of its nodes goes away then",
     )
-    spared = goes & ~lost & ~as_planned & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
+    spared = goes_then & ~lost & ~as_planned & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
     findings.flag(
         spared,
         log.piece_end_s,
@@ -185,8 +189,8 @@ def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
     )
 
 
-def _ends_as_a_node_goes(facts: Facts, gone: Iterable[tuple[int, float]]) -> NDArray[np.bool_]:
-    """Return which pieces end when one of their nodes goes away; ``gone`` are nodes and times."""
+def _ends_as_a_node_goes(facts: Facts, gone: Iterable[tuple[int, float]], part: float = 1.0) -> NDArray[np.bool_]:
+    """Return which pieces end when one of their nodes goes away, within a part of the slack; ``gone``: node, time."""
     log = facts.log
     leaves: dict[int, list[float]] = {}
     for node, at_s in gone:
@@ -197,8 +201,10 @@ def _ends_as_a_node_goes(facts: Facts, gone: Iterable[tuple[int, float]]) -> NDA
     for node, times_s in leaves.items():
         here = piece[slice(*np.searchsorted(node_of_share, [node, node + 1]))]
         ends_s, left_s = log.piece_end_s[here], np.sort(times_s)
-        first_s = np.append(left_s, np.inf)[np.searchsorted(left_s, ends_s - slack_s(ends_s))]
-        goes[here[first_s <= ends_s + slack_s(ends_s)]] = True
+        near_s, behind_start_s = part * slack_s(ends_s), np.nextafter(log.piece_start_s[here], np.inf)
+        first = np.searchsorted(left_s, np.maximum(ends_s - near_s, behind_start_s))
+        first_s = np.append(left_s, np.inf)[first]
+        goes[here[first_s <= ends_s + near_s]] = True
     return goes
 
 

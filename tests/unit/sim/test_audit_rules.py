@@ -427,3 +427,23 @@ def test_fixed_nodes_have_no_leases() -> None:
     log = make_log(scenario(), [], dict.fromkeys(range(6), (JobStatus.REJECTED, 30.0)), leases=[(0, 0, 0, 5)])
     found = audit(scenario(), truth(), log)
     assert found[0] == "at 0 s: node 0 is fixed and cannot be leased"
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "is_spared"),
+    [(0.002, 0.014, False), (0.002, 0.0167, True), (0.0171, 0.0175, False)],
+    ids=["long before", "as the node goes", "after it went"],
+)
+def test_late_pieces_end_with_a_node_only_where_the_engine_takes_the_two_times_for_one(
+    start_s: float, end_s: float, is_spared: bool
+) -> None:
+    """Seconds since 1970: the engine joins what is 1.6 ms apart, the audit allows 3.2 ms."""
+    since_1970_s = 1.6e9
+    jobs = Workload.from_columns({"job_id": ["j0"], "submit_s": [since_1970_s], "work": [1.0], "workers": [1]})
+    gone = Absence(node=0, start_s=since_1970_s + 0.017, end_s=since_1970_s + 0.01705)
+    given = Scenario(jobs, Cluster(pools=(Pool(vm=BIG, count=1),), absences=(gone,)))
+    piece = Ran(J0, since_1970_s + start_s, since_1970_s + end_s, {0: 1}, PieceEnd.PREEMPTED)
+    log = make_log(given, [piece], end_s=since_1970_s + 10)
+    exact = Truth(np.array([1.0]), np.array([1.0]), np.array([False]), np.array([np.inf]))
+    found = [message for message in audit(given, exact, log) if "goes away then" in message]
+    assert bool(found) == is_spared, found

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dlsched.domain.errors import InputError
+from dlsched.optimise.milp import Milp
 from dlsched.policies.gpuaas.exact import solve_exact
 from dlsched.policies.gpuaas.hierarchical import hierarchical, num_controllers
 from dlsched.policies.gpuaas.instance import Instance, objective, violations
@@ -191,3 +192,19 @@ def test_a_controller_that_cannot_open_enough_nodes_opens_what_it_can():
     assert violations(instance, schedule) == []
     assert (schedule.vm[2:] >= 0).all()
     assert schedule.node[1] == -1
+
+
+def test_a_bound_that_is_far_off_proves_nothing_whatever_the_solver_says(monkeypatch):
+    """Where a penalty is much dearer than the jobs, the solver's tolerance is a good part of what these cost."""
+    instance, solve = crowd(jobs=3, nodes=2, gpus=4), Milp.solve
+
+    def status_off_by(part):
+        def solve_badly(self, **options):
+            answer = solve(self, **options)
+            return dataclasses.replace(answer, status="optimal", bound=answer.objective * (1 - part))
+
+        monkeypatch.setattr(Milp, "solve", solve_badly)
+        return solve_exact(instance).status
+
+    assert status_off_by(1e-8) == "optimal"
+    assert status_off_by(0.1) == "feasible"
