@@ -36,8 +36,8 @@ def lines(folder: Path) -> Iterator[Line]:
         name = f"conservative, {jobs:,} on 100x8, best-fit, load {load}"
         yield Line(name, "CPU s", promised_s, cpu_s("conservative", made_up(jobs, 100, load)))
     few_s, many_s = (cpu_s("conservative", made_up(jobs, 100, 1.2)) for jobs in (40_000, 160_000))
-    yield Line("conservative, 40,000 on 100x8, best-fit, load 1.2", "CPU s", 2.0, few_s)
-    yield Line("conservative, exponent up to 160,000 on 100x8", "", 1.4, math.log(many_s / few_s, 4))
+    yield Line("conservative, 40,000 on 100x8, best-fit, load 1.2", "CPU s", 1.5, few_s)
+    yield Line("conservative, exponent up to 160,000 on 100x8", "", 1.2, math.log(many_s / few_s, 4))
     pool = made_up(28_000, nodes=100, load=0.75, gpus=1, placement="pool")
     for key in ("easy-backfill", "conservative"):
         yield Line(f"{key}, 28,000 jobs in a pool of 100", "CPU s", 0.3, cpu_s(key, pool))

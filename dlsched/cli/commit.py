@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers
 from dlsched.cli.goal import add_goal, goal_of
@@ -24,15 +23,16 @@ from dlsched.studies.commitment.words import (
     sentence,
     simulated_words,
     violations,
+    waits_words,
 )
 from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, plain_caveats
-from dlsched.wording.formats import amount, capital
+from dlsched.wording.formats import Kind, amount, capital
 from dlsched.wording.typed import NotRead, read, way_out
 
 PRICES = {"base_usd_per_h": "--base-price", "rent_usd_per_h": "--rent-price"}
-TIMES = {"boot_s": "--boot", "idle_timeout_s": "--idle", "rent_after_s": "--rent-after"}
+TIMES = {"boot_s": "--boot", "idle_timeout_s": "--idle"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,6 +47,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     for field, flag in TIMES.items():
         said = CommitmentSpec.model_fields[field].description
         parser.add_argument(flag, dest=field, metavar="TIME", help=f"{said} Example: 5m (default: as in the scenario)")
+    said = CommitmentSpec.model_fields["rent_after_s"].description
+    said = f"{said} With several, as 0s,15m,1h, each is searched; the cheapest of all is the answer"
+    metavar, default = "TIME[,TIME...]", "(default: as in the scenario)"
+    parser.add_argument("--rent-after", dest="rent_after_s", metavar=metavar, help=f"{said} {default}")
     flags = {"evictions_per_h": "X", "most": "N", "rent_most": "N", "every": "", "most_runs": "N"}
     add_flags(parser, CommitmentSpec, flags, evictions_per_h="evictions")
     add_csv(parser, "one line per number of committed nodes")
@@ -59,8 +63,15 @@ def run(options: Namespace) -> int:
     """Carry out the command; 0 also where nothing meets the targets: that is an answer. 1 when the audit complains."""
     scenario = loaded(options)
     own = typed(options, CommitmentSpec)
-    own |= _read(own, PRICES, lambda text: read("usd_per_gpu_h", text), way_out("usd_per_gpu_h"))
-    own |= _read(own, TIMES, lambda text: read("duration", text), way_out("duration"))
+    for field, flag in PRICES.items():
+        if field in own:
+            own[field] = _read(flag, own[field], "usd_per_gpu_h")
+    for field, flag in TIMES.items():
+        if field in own:
+            own[field] = _read(flag, own[field], "duration")
+    if "rent_after_s" in own:
+        waits = [_read("--rent-after", text, "duration") for text in own["rent_after_s"].split(",")]
+        own |= {"rent_after_s": waits[0], "or_after_s": waits[1:]}
     spec = STUDY.read_spec(own | goal_of(options, scenario))
     answer = answer_to(STUDY, spec, scenario, options)
     trust = known_trust(scenario, answer.policy, options)
@@ -71,24 +82,21 @@ def run(options: Namespace) -> int:
     return complain(violation_words(found) if found else "")
 
 
-def _read(given: dict[str, Any], flags: dict[str, str], reader: Callable[[str], float], way: str) -> dict[str, float]:
-    """Return the numbers of the fields that were typed; InputError naming the option."""
-    found = {}
-    for field, flag in flags.items():
-        if field in given:
-            try:
-                found[field] = reader(given[field])
-            except NotRead as error:
-                raise InputError(f"{flag} {given[field]:.80}", str(error), way) from None
-    return found
+def _read(flag: str, text: str, kind: Kind) -> float:
+    """Return a number that was typed; InputError naming the option."""
+    try:
+        return read(kind, text)
+    except NotRead as error:
+        raise InputError(f"{flag} {text:.80}", str(error), way_out(kind)) from None
 
 
 def _show(answer: Commitment, caveats: Sequence[Caveat]) -> None:
     print(printable(sentence(answer)))
     print_mind(caveats)
     print(f"{capital(certainty(answer))}. {answer.label}, {amount(answer.runs, 'run')}.")
-    for text in reached_lines(answer):
-        print(printable(text))
+    for text in (waits_words(answer), *reached_lines(answer)):
+        if text:
+            print(printable(text))
     rows = rows_of(answer)
     print_table(list(rows[0]), [list(row.values()) for row in rows])
     year = premises_of(answer)[0]

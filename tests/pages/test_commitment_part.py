@@ -18,7 +18,7 @@ from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
 from dlsched.studies.commitment import STUDY
 from dlsched.studies.commitment.answer import Commitment
-from dlsched.studies.commitment.words import rows_of, sentence
+from dlsched.studies.commitment.words import rows_of, sentence, waits_words
 from dlsched.studies.design import Futures
 from dlsched.studies.simulation import simulate
 from dlsched.workload.scenario_file import write_scenario
@@ -125,6 +125,7 @@ def test_the_page_asks_what_the_command_asks_and_has_its_numbers(
     app = price(price(app, "base_usd_per_h", 2.0), "rent_usd_per_h", 4.0)
     for name, minutes in (("boot_s", 2.0), ("rent_after_s", 6.0)):
         app = app.number_input(key=key(name)).set_value(minutes).run()
+    app = app.multiselect(key=key("or_after_s")).set_value([60.0, 0.0]).run()
     app = app.text_input(key=f"goal-limit-wait_p95-{tag(scenario())}").set_value("30 min").run()
     app = app.button(key="commitment-ask").click().run()
     assert runner.wait(60)
@@ -136,7 +137,8 @@ def test_the_page_asks_what_the_command_asks_and_has_its_numbers(
     path = tmp_path / "s.json"
     write_scenario(scenario(), str(path))
     typed = ["--target", "wait_p95<=30min", "--terms", "reserved-3-years", "--base-price", "2", "--rent-price", "4",
-             "--boot", "2m", "--rent-after", "6m", "--policy", record.spec["policy"], "--processes", "1"]  # fmt: skip
+             "--boot", "2m", "--rent-after", "6m,0s,1h", "--policy", record.spec["policy"],
+             "--processes", "1"]  # fmt: skip
     assert main(["commit", str(path), *typed, "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     ours, theirs = (
@@ -146,6 +148,9 @@ def test_the_page_asks_what_the_command_asks_and_has_its_numbers(
     assert ours.tried == theirs.tried
     assert ours.model_copy(update={"scenario_name": ""}) == theirs.model_copy(update={"scenario_name": ""})
     assert app.header[0].value.replace("\\", "") == sentence(theirs)
+    assert len(ours.waits) == 3
+    assert waits_words(theirs) in shown(app).replace("\\", "")
+    assert app.multiselect(key=key("or_after_s")).value == [0.0, 60.0]
 
 
 def test_pools_of_the_cluster_fill_the_fields_and_a_type_brings_its_price(store: Store, open_page: OpenPage) -> None:

@@ -46,12 +46,21 @@ class Commit(FrozenModel):
     error: str = ""
 
 
+class Waited(FrozenModel):
+    """The cheapest mix if nodes are rented for jobs that have waited so long; None if none meets the targets."""
+
+    rent_after_s: float
+    nodes: int | None
+    usd_year: float | None
+
+
 class Commitment(TargetsAnswer):
     """The whole answer; ``tried`` ascends, and every number ran the same futures.
 
     ``fixed_usd_per_h``: price of all other nodes, by kind. ``best``: the committed nodes with the least cost of a year
     of those that meet the targets; None if none does. ``all_committed``: the fewest nodes that meet the targets without
-    any to rent; None if ``all_most`` do not. ``rent_after_s``: nodes are rented for jobs that have waited so long.
+    any to rent; None if ``all_most`` do not. ``rent_after_s``: nodes are rented for jobs that have waited so long;
+    ``waits``: the cheapest mix of every such wait, where several were searched: all else is about the cheapest of them.
     ``uses``: by future, where all is rented; ``left_out``: machine types that are not asked about; ``stopped``: whether
     the search ran out of runs.
     """
@@ -66,6 +75,7 @@ class Commitment(TargetsAnswer):
     all_committed: int | None
     all_most: int
     rent_after_s: float = 0.0
+    waits: tuple[Waited, ...] = ()
     uses: tuple[Use, ...] = Field(min_length=1)
     runs: int
     stopped: bool = False

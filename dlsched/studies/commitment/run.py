@@ -10,7 +10,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.store.record import CellStore
-from dlsched.studies.commitment.answer import RENTED_COSTS, Commit, Commitment, Nodes, cost_at
+from dlsched.studies.commitment.answer import RENTED_COSTS, Commit, Commitment, Nodes, Waited, cost_at
 from dlsched.studies.commitment.offer import Mix, mix_of
 from dlsched.studies.commitment.search import least, usual_looks
 from dlsched.studies.commitment.spec import MOST_NODES, CommitmentSpec
@@ -44,14 +44,52 @@ def run_commitment(
 ) -> Commitment:
     """Return the answer; parameters and errors as :func:`studies.design.run_variants`.
 
+    Where several waits before renting are asked about, each has a search of its own; the cheapest mix is the answer.
+
     Raises
     ------
     InputError
         Also for another scenario than the question names, as :func:`commitment.offer.mix_of`, or for a target that has
         no number on these jobs.
     """
-    mix = check(spec, scenario)
-    trials = _Trials(spec, mix, Means(executor, store, progress))
+    check(spec, scenario)
+    waits, found = _waits(spec, scenario), list[Commitment]()
+    for place, wait_s in enumerate(waits):
+        left = spec.most_runs - sum(one.runs for one in found)
+        if found and left < len(spec.futures.seeds):
+            break
+        one = spec.model_copy(update={"rent_after_s": wait_s, "or_after_s": (), "most_runs": left})
+        told = None if progress is None else _part_of(progress, place, len(waits))
+        found.append(_cheapest(one, scenario, Means(executor, store, told)))
+    if len(waits) == 1:
+        return found[0]
+    costs = [None if one.best is None else cost_at(one, one.best) for one in found]
+    tried = tuple(
+        Waited(rent_after_s=one.rent_after_s, nodes=one.best, usd_year=None if cost is None else cost.usd)
+        for one, cost in zip(found, costs, strict=True)
+    )
+    usd = [math.inf if cost is None else cost.usd for cost in costs]
+    best = usd.index(min(usd))
+    runs, stopped = sum(one.runs for one in found), len(found) < len(waits) or any(one.stopped for one in found)
+    return found[best].model_copy(update={"waits": tried, "runs": runs, "stopped": stopped})
+
+
+def _waits(spec: CommitmentSpec, scenario: Scenario | None) -> list[float | None]:
+    """Return the waits to search, each once; None = as the scenario has it."""
+    first_s = spec.rent_after_s
+    if first_s is None and scenario is not None:
+        first_s = 0.0 if scenario.cluster.scaling is None else scenario.cluster.scaling.wait_s
+    return [spec.rent_after_s, *(wait_s for wait_s in dict.fromkeys(spec.or_after_s) if wait_s != first_s)]
+
+
+def _part_of(progress: Progress, place: int, parts: int) -> Progress:
+    return lambda share, text: progress((place + share) / parts, text)
+
+
+def _cheapest(spec: CommitmentSpec, scenario: Scenario, means: Means) -> Commitment:
+    """Return the answer for one wait before renting."""
+    mix = mix_of(spec, scenario)
+    trials = _Trials(spec, mix, means)
     owned = trials.all_committed()
     # More nodes than do without renting cost more than those do: the search ends there.
     trials.most = most = spec.most or (mix.today if owned is None else owned)
@@ -117,7 +155,7 @@ def usual_runs(spec: CommitmentSpec, scenario: Scenario | None = None, *, exact:
     """Return about how many runs the answer takes."""
     most = spec.most or (16 if scenario is None else mix_of(spec, scenario).today)
     looks = usual_looks(most, every=spec.every) + 1 + ALL_RUNS
-    return min(spec.most_runs, looks * (1 if exact else len(spec.futures.seeds)))
+    return min(spec.most_runs, looks * len(_waits(spec, scenario)) * (1 if exact else len(spec.futures.seeds)))
 
 
 def _variant(spec: CommitmentSpec, mix: Mix, nodes: int) -> Variant:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,7 @@ from dlsched.studies.sizing.question import TargetsSpec
 
 BaseTerms = Literal["as-is", "owned", "reserved-1-year", "reserved-3-years"]
 RentTerms = Literal["as-is", "on-demand", "spot"]
+Wait = Annotated[float, Field(ge=0, le=31_536_000)]
 MOST_NODES = 2_000
 
 
@@ -36,8 +37,9 @@ class CommitmentSpec(TargetsSpec):
         None, ge=0, le=2_592_000, description="Idle time after which a rented node is returned."
     )
     evictions_per_h: float | None = Field(None, ge=0, le=1000, description="Spot: mean evictions of a node per hour.")
-    rent_after_s: float | None = Field(
-        None, ge=0, le=31_536_000, description="How long a job waits before nodes are rented for it."
+    rent_after_s: Wait | None = Field(None, description="How long a job waits before nodes are rented for it.")
+    or_after_s: tuple[Wait, ...] = Field(
+        (), max_length=8, description="Other such waits to search as well; the cheapest of all is the answer."
     )
     most: int = Field(
         0, ge=0, le=MOST_NODES, description="Most nodes to commit to; 0 = as many as need no rented ones."

@@ -80,6 +80,8 @@ def sentence(found: Commitment) -> str:
     best = cost_at(found, found.best)
     assert best is not None  # what meets the targets has one
     more = f"rent up to {found.rented.most:,}{' more' if found.best else ''} {_how(found.rented)}"
+    if found.waits:
+        more += f" {_after(found.rent_after_s)}"
     first = f"{verb} {amount(found.best, 'node') if found.best else 'none'} and {more}"
     cost_text = f"{cost_words(best)}{_with_others(found)} {over_words(found)}"
     text = f"{first}: {cost_text}, the cheapest mix simulated that meets {_targets(found)}"
@@ -100,14 +102,28 @@ def _mix_words(found: Commitment) -> str:
     cost = None if found.best is None else cost_at(found, found.best)
     if cost is None:
         return f"{capital(_none_meets(found))}"
-    after = (
-        f"for jobs that have waited {duration(found.rent_after_s)}" if found.rent_after_s else "as soon as a job waits"
-    )
     mix = f"{amount(found.best or 0, 'node')} {'owned' if found.base.kind == 'owned' else 'reserved'}"
     return (
-        f"The cheapest mix, {mix} with nodes rented {after}, costs {cost_words(cost)} {over_words(found)}: it rents to "
-        "avoid waits that the target allows. Let jobs wait longer before nodes are rented for them."
+        f"The cheapest mix, {mix} with nodes rented {_after(found.rent_after_s)}, costs {cost_words(cost)} "
+        f"{over_words(found)}: it rents to avoid waits that the target allows. Let jobs wait longer before nodes are "
+        "rented for them."
     )
+
+
+def _after(wait_s: float) -> str:
+    return f"for jobs that have waited {duration(wait_s)}" if wait_s else "as soon as a job waits"
+
+
+def waits_words(found: Commitment) -> str:
+    """Return what the cheapest mix costs by when nodes are rented; "" where only one wait was searched."""
+    if not found.waits:
+        return ""
+    told = [
+        f"{_after(one.rent_after_s)}: "
+        + ("no mix meets" if one.usd_year is None else f"{amount(one.nodes or 0, 'node')}, {money_year(one.usd_year)}")
+        for one in sorted(found.waits, key=lambda one: one.rent_after_s)
+    ]
+    return f"Cheapest mix by when nodes are rented: {'; '.join(told)}."
 
 
 def _under(found: Commitment, text: str) -> str:

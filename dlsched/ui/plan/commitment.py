@@ -27,6 +27,7 @@ from dlsched.studies.commitment.words import (
     rows_of,
     sentence,
     simulated_words,
+    waits_words,
 )
 from dlsched.studies.design import Variant
 from dlsched.studies.design.factors import changed
@@ -38,7 +39,7 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_state
 from dlsched.ui.scenario import trust
 from dlsched.ui.study_page import Asked
-from dlsched.wording.formats import amount
+from dlsched.wording.formats import amount, duration
 
 TERMS = {"owned": "owned", "reserved-1-year": "reserved for 1 year", "reserved-3-years": "reserved for 3 years"}
 RENTS = {"on-demand": "on demand", "spot": "spot"}
@@ -85,6 +86,7 @@ def fill(scenario: Scenario, shown: CommitmentSpec | None) -> None:
     if shown is not None:
         asked_for = {name: getattr(shown, name) for name in values}
         values |= {name: value for name, value in asked_for.items() if value not in (None, "as-is")}
+    values["or_after_s"] = [wait_s / MINUTE_S for wait_s in (() if shown is None else shown.or_after_s)]
     values |= {"base": base.vm.name if base else "", "rent": rented.vm.name if rented else ""}
     _set(scenario, values)
 
@@ -105,6 +107,8 @@ def _set_own(scenario: Scenario, name: str) -> None:
     _set(scenario, {field: value for field, value in own.items() if field not in ("terms", "base_usd_per_h")})
 
 
+WAITS_MIN = (0.0, 5.0, 15.0, 30.0, 60.0, 120.0, 240.0, 480.0)
+"""Waits before renting that are offered."""
 IN_MINUTES = ("boot_s", "idle_timeout_s", "rent_after_s")
 """Times whose fields count minutes."""
 
@@ -197,6 +201,13 @@ def _to_rent(scenario: Scenario) -> dict[str, Any]:
             scenario, "rent_after_s", "Rent for jobs that have waited (min)",
             "0: as soon as a job waits. Where the target allows waits, waiting first rents less", width=270,
         )  # fmt: skip
+        others = _key(scenario, "or_after_s")
+        usual = sorted({*WAITS_MIN, *st.session_state.get(others, ())})
+        or_after = st.multiselect(
+            "Also try", usual, key=others, persist_state="session", max_selections=8, width=300,
+            placeholder="other waits", format_func=lambda minutes: duration(minutes * MINUTE_S),
+            help="Each wait is searched by itself; the cheapest of all is the answer",
+        )  # fmt: skip
         rent_most = st.number_input(
             "Up to … at once", 0, MOST_NODES, key=_key(scenario, "rent_most"), persist_state="session", width=140,
             help="0: as many as the cluster has of them, else 4 times today's nodes",
@@ -205,7 +216,9 @@ def _to_rent(scenario: Scenario) -> dict[str, Any]:
     if values["rent_usd_per_h"] is None:
         raise parts.MissingError("Price of a rented node", "is not set", NO_PRICE)
     own = _own_values(None, _rented_of(cluster, rent), cluster)
-    return _changed(values, own) | {"rent_most": rent_most} | limits | ({"rent": rent} if len(names) > 1 else {})
+    waits = {"or_after_s": tuple(minutes * MINUTE_S for minutes in sorted(or_after))} if or_after else {}
+    more = limits | waits | ({"rent": rent} if len(names) > 1 else {})
+    return _changed(values, own) | {"rent_most": rent_most} | more
 
 
 def _limits(scenario: Scenario) -> dict[str, Any]:
@@ -252,8 +265,8 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
     own = [] if shown.elsewhere else trust.premises(scenario)
     premises = [*premises_of(answer), *own]
     parts.sentence(sentence(answer), size_state.caveats(shown, scenario), premises, key="commitment")
-    for line in reached_lines(answer):
-        st.markdown(safe(line, 500))
+    for line in (waits_words(answer), *reached_lines(answer)):
+        st.markdown(safe(line, 800))
     parts.cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all mixes run under")
@@ -284,7 +297,8 @@ def _save_button(spec: CommitmentSpec, answer: Commitment, scenario: Scenario) -
     told = "A new version of the scenario with this answer: nodes, terms and prices, without the conditions; opens Run"
     if writing.button("Save as scenario", key="commitment-save", help=told):
         with parts.mistakes_shown():
-            mix = mix_of(spec, scenario)
+            waited = {"rent_after_s": answer.rent_after_s} if answer.waits else {}
+            mix = mix_of(spec.model_copy(update=waited), scenario)
             nothing = rents_nothing(answer)
             nodes = answer.all_committed if nothing else answer.best
             made = changed(mix.without_renting if nothing else mix.scenario, {mix.key: nodes or 0})
@@ -300,6 +314,9 @@ jobs arrive to a year. The year is taken to be like these days: no seasons, no g
 **The answer** is the number of nodes with the least mean cost over the futures, among those that meet the targets.
 Renting nothing is searched for too, as on the part Size. **Regret** is what a number costs more than the best number
 of each future would: how much it can cost not to know the future.
+
+**When to rent** matters as much as the price where the target allows waits. Every wait under *Also try* is searched
+with all its mixes; chart and table show those of the cheapest.
 
 **Which numbers are simulated.** All up to 16; beyond, a grid that gets finer around the cheapest. The cost may have
 several dips, so the table lists what was simulated.

@@ -13,6 +13,7 @@ import pytest
 from dlsched.cli.main import main
 from dlsched.studies.commitment import STUDY, run_commitment
 from dlsched.studies.commitment.answer import Commitment, cost_at
+from dlsched.studies.commitment.words import sentence, waits_words
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.commitments import asked, whole_node_jobs
 from tests.support.known import known
@@ -60,6 +61,15 @@ def test_json_and_csv_say_what_the_study_says(file: str, tmp_path: Path, capsys:
         assert [row["Committed"] for row in csv.DictReader(stream)] == ["0", "1", "2", "3", "4"]
 
 
+def test_several_waits_are_one_answer(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["commit", file, *TYPED, "--rent-after", "0s,30s"]) == 0
+    out = capsys.readouterr().out
+    assert "Cheapest mix by when nodes are rented: as soon as a job waits: 2 nodes, $21,000/year; for jobs that" in out
+    hand = run_commitment(asked(SCENARIO, rent_after_s=0.0, or_after_s=(30.0,)), SCENARIO)
+    assert waits_words(hand) in out
+    assert sentence(hand) in out
+
+
 def test_runs_are_kept_and_taken_from_the_store(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,10 +114,11 @@ def test_a_target_that_nobody_meets_is_an_answer(file: str, capsys: pytest.Captu
         (["--target", "wait_mean<=5", "--rent-price", "4"], "needs a unit of its kind"),
         (["--target", "wait_mean<=5s", "--rent-price", "cheap"], "--rent-price cheap: is not a number"),
         (["--target", "wait_mean<=5s", "--rent-price", "4", "--boot", "5"], "--boot 5: needs a unit of its kind"),
+        (["--target", "wait_mean<=5s", "--rent-price", "4", "--rent-after", "5m,"], "--rent-after : "),
         (["--target", "wait_mean<=5s", "--rent-price", "4", "--base", "H100"], "is no node type that is always there"),
         (["--target", "wait_mean<=5s", "--rent-price", "-4"], "greater than or equal to 0"),
     ],
-    ids=["no price", "unit", "not a price", "not a time", "no such type", "negative"],
+    ids=["no price", "unit", "not a price", "not a time", "not a second wait", "no such type", "negative"],
 )
 def test_what_is_wrong_is_one_line(
     file: str, typed: list[str], complaint: str, capsys: pytest.CaptureFixture[str]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.workload import GPU, Ints
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import compiled, inlined, merged
 from dlsched.sim.kernels.rigid.conserve import booked_ticks, most_work, next_short_enough
 from dlsched.sim.kernels.rigid.earliest import bounded_length, earliest, next_window
 from dlsched.sim.kernels.rigid.lanes import ANY, first_at_most, index_behind, next_waiting
@@ -66,10 +66,11 @@ def _book_ahead(run: Run, queue: int, mine: Ints, row: int, now_ticks: float) ->
 
     What begins before the horizon, the end of the row at first, is booked, in order. Where one begins at the horizon or
     later, so do all of its kind behind it that are no shorter, and are left out. These may keep from its place what
-    begins before the horizon and ends behind it: its end is the new horizon. It is over when the row has lost its room.
+    begins before the horizon and ends behind it: its end is the horizon of all up to it, which are looked at again. It
+    is over when the row has lost its room.
     """
     jobs, kinds, state, lane = run.jobs, run.kinds, run.queues[queue], len(run.kinds) + queue
-    kind, ticks, at = jobs[row].kind, booked_ticks(run, row), NOW
+    kind, ticks, at, up_to = jobs[row].kind, booked_ticks(run, row), NOW, -1
     end = horizon = now_ticks + ticks
     for other in mine:
         kinds[other].kept_cur, kinds[other].was_open = kinds[other].cur, kinds[other].is_open
@@ -78,6 +79,8 @@ def _book_ahead(run: Run, queue: int, mine: Ints, row: int, now_ticks: float) ->
     while at == NOW and ahead >= 0 and jobs[ahead].place < jobs[row].place:
         other = jobs[ahead].kind
         kinds[other].cur += 1
+        if jobs[ahead].place > up_to:
+            horizon = end
         if jobs[ahead].booked != state.pass_stamp:
             begins, _, num_nodes = earliest(run, other, booked_ticks(run, ahead), now_ticks)
             until = max(begins, now_ticks) + booked_ticks(run, ahead)
@@ -85,7 +88,7 @@ def _book_ahead(run: Run, queue: int, mine: Ints, row: int, now_ticks: float) ->
             if horizon <= begins < np.inf:
                 kinds[other].most = np.nextafter(jobs[ahead].believed, -np.inf)
             elif horizon < until < np.inf and state.booked < jobs[ahead].place:
-                horizon = until
+                horizon, up_to = until, max(up_to, jobs[ahead].place)
                 _look_again(run, queue, mine)
             else:
                 _book(run, queue, ahead, begins, now_ticks, num_nodes)
@@ -94,7 +97,7 @@ def _book_ahead(run: Run, queue: int, mine: Ints, row: int, now_ticks: float) ->
         ahead = next_short_enough(jobs, kinds, mine, run.lanes, run.lane_rows, run.tree)
     if at == NOW:
         state.booked = _first_not_booked(run, queue, lane, state.booked)
-        until = np.inf if state.booked == jobs[row].place else horizon
+        until = np.inf if state.booked == jobs[row].place else end
         for node in range(len(run.nodes)):
             if run.nodes[node].queue == queue:
                 run.nodes[node].exact_until = max(run.nodes[node].exact_until, until)
@@ -112,7 +115,7 @@ def _look_again(run: Run, queue: int, mine: Ints) -> None:
         run.kinds[kind].cur = index_behind(run, kind, run.queues[queue].booked - 1)
 
 
-@compiled
+@merged
 def _still_holds(run: Run, queue: int, now_ticks: float) -> bool:
     """Whether the bookings of the last pass still hold, so that only new rows need to be looked at; open their kinds.
 
@@ -134,7 +137,7 @@ def _still_holds(run: Run, queue: int, now_ticks: float) -> bool:
     return holds
 
 
-@compiled
+@merged
 def _begin(run: Run, queue: int, now_ticks: float) -> None:
     """Forget all bookings."""
     nodes, state = run.nodes, run.queues[queue]
@@ -179,7 +182,7 @@ def _open_waiting(run: Run, mine: Ints) -> bool:
     return any_fits
 
 
-@compiled
+@merged
 def _first_not_booked(run: Run, queue: int, lane: int, index: int) -> int:
     """Return the place of the first waiting row from a place on that has not been booked; there is one."""
     index = next_waiting(run, lane, index, ANY)
@@ -188,7 +191,7 @@ def _first_not_booked(run: Run, queue: int, lane: int, index: int) -> int:
     return index
 
 
-@compiled
+@merged
 def _pass_over(run: Run, row: int, at: float, now_ticks: float) -> None:
     """Leave a row that is booked at ``at`` or later, not known where: it may change open nodes from then on."""
     nodes, kinds, windows, kind, ticks = run.nodes, run.kinds, run.windows, run.jobs[row].kind, booked_ticks(run, row)
@@ -206,7 +209,7 @@ def _pass_over(run: Run, row: int, at: float, now_ticks: float) -> None:
 # ---- bookings -------------------------------------------------------------------------------------------
 
 
-@compiled
+@merged
 def _book(run: Run, queue: int, row: int, at: float, now_ticks: float, num_nodes: int) -> int:
     """Take room for a row from a time on, infinity = never, on some of the nodes noted; return how many are picked."""
     kind, slots = run.jobs[row].kind, run.slots
@@ -297,7 +300,7 @@ def _pick_empty(run: Run, kind: int, num_nodes: int) -> int:
 # ---- open nodes -----------------------------------------------------------------------------------------
 
 
-@compiled
+@merged
 def _look_at(run: Run, queue: int, node: int, now_ticks: float) -> None:
     """Note until when a node is open, until when each measure has room there from now on, and for how long at most."""
     measures, slots = run.measures, run.slots
@@ -330,7 +333,7 @@ def _look_at(run: Run, queue: int, node: int, now_ticks: float) -> None:
     run.nodes[node].closes_ticks = slots[slot].ticks if slot >= 0 else np.inf
 
 
-@compiled
+@merged
 def _tell_kinds(run: Run, queue: int, mine: Ints) -> None:
     """Tell the kinds of a queue what work fits in open nodes, and until when there is room from now on."""
     measures = run.measures
@@ -348,7 +351,7 @@ def _tell_kinds(run: Run, queue: int, mine: Ints) -> None:
         run.kinds[kind].most = most_work(run.rule, measures[run.kinds[kind].measure].longest_room)
 
 
-@compiled
+@merged
 def _may_start(run: Run, mine: Ints, now_ticks: float) -> bool:
     """Whether a job that has not been looked at might start now."""
     kinds, lanes = run.kinds, run.lanes

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.workload import Floats
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import inlined, merged
 from dlsched.sim.kernels.rigid.node_slots import NOW, has_room, slot_during
 from dlsched.sim.kernels.rigid.room import counted_on
 from dlsched.sim.kernels.rigid.tables import Count, Fit, Run
@@ -19,7 +19,7 @@ LOOKS = int(Count.LOOKS)
 _WHOLE, _EMPTY = int(Fit.WHOLE), int(Fit.EMPTY)
 
 
-@compiled
+@merged
 def earliest(run: Run, kind: int, ticks: float, now_ticks: float) -> tuple[float, bool, int]:
     """Return the earliest time at which a kind fits for so long, infinity = never, and whether that is sure.
 
@@ -203,20 +203,28 @@ def bounded_length(run: Run, queue: int, measure: int, ticks: float) -> int:
 def _first_window(
     run: Run, measure: int, length: int, node: int, ticks: float, now_ticks: float, latest: float
 ) -> None:
-    """Note the first window of a node for so long, as :func:`next_window`, and raise the bounds of what is as long."""
+    """Note the first window of a node for so long, as :func:`next_window`, and raise bounds.
+
+    These are of the bounded length, which is no longer than the job, and of longer ones.
+    """
     any_room, slot = run.bounds[measure, 0, node], run.bounds[measure, length, node].slot
     if slot == any_room.slot:
         while slot >= 0 and not has_room(run, measure, node, slot):
             slot = run.slots[slot].next
         any_room.ticks, any_room.slot = run.slots[slot].ticks if slot >= 0 else np.inf, slot
-    slot = next_window(run, measure, node, slot, ticks, now_ticks, latest)
+    window, shorter = run.windows[node], run.lengths[length]
+    slot = next_window(run, measure, node, slot, shorter, now_ticks, latest)
     since = run.slots[slot].ticks if slot >= 0 else np.inf
-    for longer in range(length if run.lengths[length] == ticks else length + 1, len(run.lengths)):
+    for longer in range(length, len(run.lengths)):
         if run.bounded[measure, longer].stamp == run.bounded[measure, length].stamp:
             bound = run.bounds[measure, longer, node]
             if bound.ticks >= since:
                 break
             bound.ticks, bound.slot = since, slot
+    if window.since_ticks < np.inf:
+        window.latest_ticks -= ticks - shorter
+        if window.latest_ticks < max(window.since_ticks, now_ticks):
+            next_window(run, measure, node, window.past_slot, ticks, now_ticks, latest)
 
 
 @inlined

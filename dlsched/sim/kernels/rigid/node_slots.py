@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.placement.rules import ROOM_TOLERANCE
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import inlined, merged
 from dlsched.sim.kernels.rigid.room import left_after
 from dlsched.sim.kernels.rigid.tables import Fit, Run
 
@@ -19,7 +19,7 @@ NOW = -np.inf
 """The time of a node's first slot: now, before anything that ends now is gone."""
 
 
-@compiled
+@merged
 def renew_slots(run: Run, queue: int, now_ticks: float) -> None:
     """Forget all bookings of a queue: write what is free on stale nodes now and from each believed end on.
 

@@ -45,6 +45,7 @@ from dlsched.studies.commitment.words import (
     rows_of,
     sentence,
     simulated_words,
+    waits_words,
 )
 from dlsched.studies.design import Futures, changed
 from dlsched.studies.simulation import simulate
@@ -287,6 +288,34 @@ def test_owning_all_can_be_cheaper_than_renting_for_every_wait() -> None:
     assert none_above(found)
     patient = answer(scenario, targets=[WAIT | {"limit": 3600.0}], rent_after_s=3600.0, rent_usd_per_h=40.0)
     assert known(cost_at(patient, 1)).usd == pytest.approx(8760.0)
+
+
+def test_of_several_waits_the_cheapest_is_the_answer_with_all_its_mixes() -> None:
+    """The second of two jobs waits for at most 15 min: renting after 10 min or at once pays for it, after 1 h not."""
+    rows = [(4.0 * place + late, 0.5) for place in range(6) for late in (0.0, 0.25)]
+    scenario = whole_node_jobs(*rows, count=1)
+    more: dict[str, Any] = {"targets": [WAIT | {"limit": 3600.0}], "rent_usd_per_h": 40.0, "idle_timeout_s": 600.0}
+    found = answer(scenario, or_after_s=(3600.0, 600.0, 0.0), most=1, **more)
+    each = {wait_s: answer(scenario, rent_after_s=wait_s, most=1, **more) for wait_s in (0.0, 600.0, 3600.0)}
+    costs = {wait_s: known(cost_at(one, known(one.best))).usd for wait_s, one in each.items()}
+    assert {one.rent_after_s: one.usd_year for one in found.waits} == costs  # 0 s is what the scenario has: asked once
+    assert costs[3600.0] == pytest.approx(8760.0)
+    assert costs[3600.0] < min(costs[0.0], costs[600.0])
+    assert (found.rent_after_s, found.tried) == (3600.0, each[3600.0].tried)
+    assert found.runs == sum(one.runs for one in each.values())
+    words = waits_words(found)
+    assert words.startswith("Cheapest mix by when nodes are rented: as soon as a job waits: ")
+    assert "for jobs that have waited 1 h: 1 node, $8,760/year." in words
+    assert waits_words(each[0.0]) == ""
+    assert Commitment.from_plain(found.to_plain()) == found
+
+
+def test_a_wait_for_which_no_run_is_left_is_not_tried() -> None:
+    scenario = whole_node_jobs()
+    futures = Futures.first(49, {"run_time_spread": 0.5})
+    found = answer(scenario, futures=futures, most_runs=120, most=3, or_after_s=(60.0, 120.0))
+    assert found.stopped
+    assert (found.runs, [one.rent_after_s for one in found.waits]) == (100, [0.0])
 
 
 # ---- nothing meets, nothing can be asked -----------------------------------------------------------------------
