@@ -33,6 +33,7 @@ from dlsched.wording.typed import NotRead, read, way_out
 
 PRICES = {"base_usd_per_h": "--base-price", "rent_usd_per_h": "--rent-price"}
 TIMES = {"boot_s": "--boot", "idle_timeout_s": "--idle"}
+KINDS: dict[str, Kind] = {**dict.fromkeys(PRICES, "usd_per_gpu_h"), **dict.fromkeys(TIMES, "duration")}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -63,12 +64,9 @@ def run(options: Namespace) -> int:
     """Carry out the command; 0 also where nothing meets the targets: that is an answer. 1 when the audit complains."""
     scenario = loaded(options)
     own = typed(options, CommitmentSpec)
-    for field, flag in PRICES.items():
+    for field, flag in (PRICES | TIMES).items():
         if field in own:
-            own[field] = _read(flag, own[field], "usd_per_gpu_h")
-    for field, flag in TIMES.items():
-        if field in own:
-            own[field] = _read(flag, own[field], "duration")
+            own[field] = _read(flag, own[field], KINDS[field])
     if "rent_after_s" in own:
         waits = [_read("--rent-after", text, "duration") for text in own["rent_after_s"].split(",")]
         own |= {"rent_after_s": waits[0], "or_after_s": waits[1:]}
@@ -94,9 +92,8 @@ def _show(answer: Commitment, caveats: Sequence[Caveat]) -> None:
     print(printable(sentence(answer)))
     print_mind(caveats)
     print(f"{capital(certainty(answer))}. {answer.label}, {amount(answer.runs, 'run')}.")
-    for text in (waits_words(answer), *reached_lines(answer)):
-        if text:
-            print(printable(text))
+    for text in filter(None, (waits_words(answer), *reached_lines(answer))):
+        print(printable(text))
     rows = rows_of(answer)
     print_table(list(rows[0]), [list(row.values()) for row in rows])
     year = premises_of(answer)[0]

@@ -292,6 +292,11 @@ class Cluster(FrozenModel):
         return self.free_slots or self.rents_nodes
 
     @property
+    def rent_after_s(self) -> float:
+        """How long a job waits before nodes are rented for it; 0 = they are rented as soon as it waits."""
+        return 0.0 if self.scaling is None else self.scaling.wait_s
+
+    @property
     def has_terms(self) -> bool:
         """Whether some nodes are had on other terms than owned."""
         return any(pool.terms is not None for pool in self.pools)

@@ -44,6 +44,13 @@ Progress = Callable[[float, str], None]
 """Called with the share done (0 to 1) and a text; may raise ``sim.simulate.Cancelled``."""
 
 
+def progress_of_part(progress: Progress | None, part: int, parts: int) -> Progress | None:
+    """Return where one of ``parts`` pieces of work, as long as each other, tells its own progress; 0 = the first."""
+    if progress is None:
+        return None
+    return lambda share, text: progress((part + share) / parts, text)
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A finished simulation. Numbers and tables are computed from the log when asked for, once.

@@ -171,17 +171,19 @@ def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
     """
     log, absences = facts.log, facts.scenario.cluster.absences
     evicted = [(node, at_s) for node, at_s, _ in facts.evictions]
-    gone = [*((absence.node, absence.start_s) for absence in absences), *evicted]
-    goes, goes_then = _ends_as_a_node_goes(facts, gone), _ends_as_a_node_goes(facts, gone, JOINED_PART)
-    as_planned = _ends_as_a_node_goes(facts, [(one.node, one.start_s) for one in absences if one.planned])
-    as_planned &= np.isin(log.piece_end, (PieceEnd.PREEMPTED, PieceEnd.OVERRUN))
+    slack = slack_s(log.piece_end_s)
+    apart_s = _apart_from_a_node_that_goes(
+        facts, [*((absence.node, absence.start_s) for absence in absences), *evicted]
+    )
+    planned_s = _apart_from_a_node_that_goes(facts, [(one.node, one.start_s) for one in absences if one.planned])
+    as_planned = (planned_s <= slack) & np.isin(log.piece_end, (PieceEnd.PREEMPTED, PieceEnd.OVERRUN))
     lost = log.piece_end == PieceEnd.NODE_LOST
     findings.flag(
-        lost & ~goes,
+        lost & ~(apart_s <= slack),
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} ends as node_lost, but none of its nodes goes away then",
     )
-    spared = goes_then & ~lost & ~as_planned & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
+    spared = (apart_s <= JOINED_PART * slack) & ~lost & ~as_planned & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
     findings.flag(
         spared,
         log.piece_end_s,
@@ -189,23 +191,26 @@ def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
     )
 
 
-def _ends_as_a_node_goes(facts: Facts, gone: Iterable[tuple[int, float]], part: float = 1.0) -> NDArray[np.bool_]:
-    """Return which pieces end when one of their nodes goes away, within a part of the slack; ``gone``: node, time."""
+def _apart_from_a_node_that_goes(facts: Facts, gone: Iterable[tuple[int, float]]) -> Floats:
+    """Return how far pieces end from when one of their nodes goes away after they began; ``gone`` are nodes and times.
+
+    Infinity where none does.
+    """
     log = facts.log
     leaves: dict[int, list[float]] = {}
     for node, at_s in gone:
         leaves.setdefault(node, []).append(at_s)
-    goes = np.zeros(len(log.piece_row), dtype=bool)
+    apart_s = np.full(len(log.piece_row), np.inf)
     by_node = np.argsort(log.share_node, kind="stable")
     node_of_share, piece = log.share_node[by_node], facts.piece_of_share[by_node]
     for node, times_s in leaves.items():
         here = piece[slice(*np.searchsorted(node_of_share, [node, node + 1]))]
-        ends_s, left_s = log.piece_end_s[here], np.sort(times_s)
-        near_s, behind_start_s = part * slack_s(ends_s), np.nextafter(log.piece_start_s[here], np.inf)
-        first = np.searchsorted(left_s, np.maximum(ends_s - near_s, behind_start_s))
-        first_s = np.append(left_s, np.inf)[first]
-        goes[here[first_s <= ends_s + near_s]] = True
-    return goes
+        ends_s, left_s = log.piece_end_s[here], np.array([-np.inf, *sorted(times_s), np.inf])
+        behind = np.searchsorted(left_s, ends_s)
+        for near_s in (left_s[behind - 1], left_s[behind]):
+            near_s = np.where(near_s > log.piece_start_s[here], near_s, np.inf)
+            apart_s[here] = np.minimum(apart_s[here], np.abs(near_s - ends_s))
+    return apart_s
 
 
 def check_run(facts: Facts, findings: Findings) -> None:

@@ -19,7 +19,7 @@ from dlsched.studies.design import Variant, basis_of, check_variant, run_variant
 from dlsched.studies.design.factors import NODES_OF
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.run_all import run_all
-from dlsched.studies.simulation import Progress
+from dlsched.studies.simulation import Progress, progress_of_part
 from dlsched.studies.sizing import SizeSpec, run_size
 from dlsched.studies.sizing.rule import Replicate, Rule, require_numbers
 from dlsched.studies.sizing.search import OutOfRuns
@@ -59,8 +59,8 @@ def run_commitment(
         if found and left < len(spec.futures.seeds):
             break
         one = spec.model_copy(update={"rent_after_s": wait_s, "or_after_s": (), "most_runs": left})
-        told = None if progress is None else _part_of(progress, place, len(waits))
-        found.append(_cheapest(one, scenario, Means(executor, store, told)))
+        means = Means(executor, store, progress_of_part(progress, place, len(waits)))
+        found.append(_cheapest(one, scenario, means, found[0] if found else None))
     if len(waits) == 1:
         return found[0]
     costs = [None if one.best is None else cost_at(one, one.best) for one in found]
@@ -78,19 +78,15 @@ def _waits(spec: CommitmentSpec, scenario: Scenario | None) -> list[float | None
     """Return the waits to search, each once; None = as the scenario has it."""
     first_s = spec.rent_after_s
     if first_s is None and scenario is not None:
-        first_s = 0.0 if scenario.cluster.scaling is None else scenario.cluster.scaling.wait_s
+        first_s = scenario.cluster.rent_after_s
     return [spec.rent_after_s, *(wait_s for wait_s in dict.fromkeys(spec.or_after_s) if wait_s != first_s)]
 
 
-def _part_of(progress: Progress, place: int, parts: int) -> Progress:
-    return lambda share, text: progress((place + share) / parts, text)
-
-
-def _cheapest(spec: CommitmentSpec, scenario: Scenario, means: Means) -> Commitment:
-    """Return the answer for one wait before renting."""
+def _cheapest(spec: CommitmentSpec, scenario: Scenario, means: Means, first: Commitment | None) -> Commitment:
+    """Return the answer for one wait before renting; renting nothing is as in the ``first``, that of another wait."""
     mix = mix_of(spec, scenario)
     trials = _Trials(spec, mix, means)
-    owned = trials.all_committed()
+    owned = trials.all_committed() if first is None else first.all_committed
     # More nodes than do without renting cost more than those do: the search ends there.
     trials.most = most = spec.most or (mix.today if owned is None else owned)
     uses = trials.uses()
@@ -113,7 +109,7 @@ def _cheapest(spec: CommitmentSpec, scenario: Scenario, means: Means) -> Commitm
         best=None,
         all_committed=owned,
         all_most=trials.all_most,
-        rent_after_s=0.0 if mix.scenario.cluster.scaling is None else mix.scenario.cluster.scaling.wait_s,
+        rent_after_s=mix.scenario.cluster.rent_after_s,
         uses=uses,
         runs=0,
     )

@@ -22,7 +22,7 @@ from dlsched.sim import kernels
 from dlsched.sim.prepare import Prepared, refuse_rented_nodes
 from dlsched.store.record import CellStore
 from dlsched.studies.queues import separate_queues
-from dlsched.studies.simulation import Progress
+from dlsched.studies.simulation import Progress, progress_of_part
 from dlsched.studies.study import require_scenario
 from dlsched.studies.when_starts.answer import (
     SOON_S,
@@ -174,15 +174,11 @@ def run_when(
     changes = _changes(question, int(waiting[names.index(spec.job)])) if spec.job else {}
     parts = 1 + len(changes)
 
-    def part(number: int) -> Progress | None:
-        if progress is None:
-            return None
-        return lambda done, text: progress((number + done) / parts, text)
-
     run_s = ahead.run_s(spec.seed, spec.futures)
 
     def starts(of: Ahead, run_s: Floats, number: int) -> Floats:
-        found = futures_of(of, spec.policy, spec.params, spec.seed, question.arrivals, run_s, executor, part(number))
+        told = progress_of_part(progress, number, parts)
+        found = futures_of(of, spec.policy, spec.params, spec.seed, question.arrivals, run_s, executor, told)
         return found - spec.at_s
 
     starts_s = starts(ahead, run_s, 0)

@@ -141,7 +141,7 @@ def _own_values(base: Pool | None, rented: Pool | None, cluster: Cluster) -> dic
         "boot_s": terms.boot_s,
         "idle_timeout_s": terms.idle_timeout_s,
         "evictions_per_h": terms.evictions_per_h,
-        "rent_after_s": cluster.scaling.wait_s if cluster.scaling else 0.0,
+        "rent_after_s": cluster.rent_after_s,
     }
 
 
@@ -216,9 +216,9 @@ def _to_rent(scenario: Scenario) -> dict[str, Any]:
     if values["rent_usd_per_h"] is None:
         raise parts.MissingError("Price of a rented node", "is not set", NO_PRICE)
     own = _own_values(None, _rented_of(cluster, rent), cluster)
-    waits = {"or_after_s": tuple(minutes * MINUTE_S for minutes in sorted(or_after))} if or_after else {}
-    more = limits | waits | ({"rent": rent} if len(names) > 1 else {})
-    return _changed(values, own) | {"rent_most": rent_most} | more
+    others_s = tuple(minutes * MINUTE_S for minutes in sorted(or_after))
+    more = {"or_after_s": others_s, "rent_most": rent_most} | limits
+    return _changed(values, own) | more | ({"rent": rent} if len(names) > 1 else {})
 
 
 def _limits(scenario: Scenario) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
     own = [] if shown.elsewhere else trust.premises(scenario)
     premises = [*premises_of(answer), *own]
     parts.sentence(sentence(answer), size_state.caveats(shown, scenario), premises, key="commitment")
-    for line in (waits_words(answer), *reached_lines(answer)):
+    for line in filter(None, (waits_words(answer), *reached_lines(answer))):
         st.markdown(safe(line, 800))
     parts.cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -130,7 +130,7 @@ def _rental_suggestions(scenario: Scenario) -> None:
     st.button(f"{safe(name, 20)} reserved", key="whatif-try-reserved", on_click=form.set_change,
               args=(f"terms.{name}", "reserved"),
               help="Always there and always paid, instead of rented as needed")  # fmt: skip
-    waits = cluster.scaling is not None and cluster.scaling.wait_s > 0
+    waits = cluster.rent_after_s > 0
     st.button("Rent at once" if waits else "Rent after 30 min", key="whatif-try-burst", on_click=form.set_change,
               args=("burst_wait", 0.0 if waits else 1800.0),
               help="How long jobs wait for nodes that are there before others are rented")  # fmt: skip
