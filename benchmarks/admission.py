@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Line
+from benchmarks.measure import Line, cpu_ms
 from dlsched.domain.utility import utility_at
 from dlsched.policies.registry import find
+from dlsched.policies.smd.problem import Split
+from dlsched.policies.smd.split import exact
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus, RunLog
 from dlsched.sim.prepare import Prepared, prepare
@@ -26,8 +28,20 @@ def lines(folder: Path) -> Iterator[Line]:
         name = f"smd, 200 jobs, {inner}"
         yield Line(f"{name}, mean of {SEEDS}", "CPU ms", 300, float(np.mean(spent_ms)))
         yield Line(f"{name}, worst of {SEEDS}", "CPU ms", 600, max(spent_ms))
+    splits = _splits(200)
+    yield Line("smd, 200 exact splits", "CPU ms", 50, cpu_ms(lambda: [exact(split) for split in splits]))
     apart = [abs(_optimus_beside_smd(spec, seed) - 1) for spec in _batches() for seed in range(SEEDS)]
     yield Line(f"optimus beside smd, worst of {len(apart)}", "%", 0.5, 100 * max(apart))
+
+
+def _splits(count: int) -> list[Split]:
+    """Return problems with four resources, in which limits of 1 to 100 times a worker and a server bind."""
+    dice, made = np.random.default_rng(5), []
+    for _ in range(count):
+        worker, server = dice.uniform(1, 10, 4), dice.uniform(1, 10, 4)
+        theta, limit = dice.uniform(1, 9, 5) * [1, 1, 1, 1, 1_000], (worker + server) * dice.uniform(1, 100)
+        made.append(Split("sync", theta.tolist(), worker.tolist(), server.tolist(), limit.tolist()))
+    return made
 
 
 def _first_decision_ms(spec: ServerJobsSpec, seed: int, inner: str) -> float:
