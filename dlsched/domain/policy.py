@@ -127,7 +127,7 @@ class Need(StrEnum):
     SPEED = "a speed-up model"
     FREE_SLOTS = "rented machines"
     FIXED_NODES = "owned nodes"
-    ALWAYS_THERE = "nodes that are always there"
+    ALWAYS_THERE = "a cluster without rented nodes"
     SERVERS = "parameter-server demands"
     UTILITY = "utility functions"
     OWN_STEPS = "asynchronous steps that take equally long at any number of workers"

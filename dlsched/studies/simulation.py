@@ -314,7 +314,9 @@ def resolve_policy(scenario: Scenario, policy: str, params: Mapping[str, Any] | 
     if unmet:
         names = " and ".join(need.value for need in unmet)
         raise InputError(
-            f"policy {spec.key}", f"needs {names}; the scenario has none", "Add them, or choose another policy"
+            f"policy {spec.key}",
+            f"needs {names}, which the scenario does not have",
+            "Add what is missing, or choose another policy",
         )
     if spec.check is not None:
         spec.check(scenario)

@@ -278,7 +278,7 @@ def test_compiled_loops_leave_rented_nodes_to_the_engine():
 
 
 def test_policies_that_plan_for_nodes_that_stay_are_refused():
-    with pytest.raises(InputError, match="needs nodes that are always there"):
+    with pytest.raises(InputError, match="needs a cluster without rented nodes"):
         resolve_policy(Scenario(full_workload(), scaling_nodes()), "modelarts-greedy")
 
 

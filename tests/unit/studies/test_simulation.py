@@ -51,7 +51,7 @@ def test_a_metric_that_does_not_follow_from_the_log_is_found():
     [
         ("fifoo", None, "policy 'fifoo': no policy has this key. Try 'fifo'"),
         ("fifo", {"speed": 3}, "policy fifo, speed"),
-        ("priority", None, "policy priority: needs priorities; the scenario has none"),
+        ("priority", None, "policy priority: needs priorities, which the scenario does not have"),
     ],
 )
 def test_what_cannot_be_run_is_said_before_anything_is_computed(policy, params, message, monkeypatch):

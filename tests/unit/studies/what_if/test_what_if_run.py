@@ -402,7 +402,7 @@ def test_what_differs_is_told_with_both_values() -> None:
         ({"futures": {"seeds": [1, 2]}}, "futures are numbered 0, 1, 2"),
         ({"futures": {"vary": {"arrivals": 2}}}, "has no randomness of its own"),
         ({"baseline": {"policy": "fifo", "changes": {"nodes": 2}}}, "the baseline is today's scenario"),
-        ({"changed": {"policy": "priority"}}, "needs priorities; the scenario has none"),
+        ({"changed": {"policy": "priority"}}, "needs priorities, which the scenario does not have"),
     ],
     ids=("scenario", "key", "value", "policy", "futures", "vary", "baseline", "need"),
 )
