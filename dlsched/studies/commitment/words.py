@@ -64,6 +64,9 @@ def question_words(spec: CommitmentSpec, goal: str) -> str:
     """Return what is asked; ``goal``: targets, policy and conditions in words."""
     most = f", up to {spec.most:,}," if spec.most else ""
     what = f"How many nodes{most} should we commit to, renting the rest"
+    if spec.or_after_s:
+        own = "that of the scenario" if spec.rent_after_s is None else duration(spec.rent_after_s)
+        what += f" after whichever wait is cheapest ({', '.join([own, *map(duration, sorted(spec.or_after_s))])})"
     return f"{what}, to keep {goal}, at the lowest yearly cost?"
 
 

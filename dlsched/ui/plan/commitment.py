@@ -270,8 +270,9 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
     parts.cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all mixes run under")
-        st.badge(f"{amount(answer.runs, 'run')}, {amount(len(answer.tried), 'mix', 'mixes')}", color="gray",
-                 help="What the search tried; the cheapest is among these")  # fmt: skip
+        waits = f", {amount(len(answer.waits), 'wait')}" if answer.waits else ""
+        st.badge(f"{amount(answer.runs, 'run')}{waits}, {amount(len(answer.tried), 'mix', 'mixes')}", color="gray",
+                 help="What the search tried; the mixes are those of the cheapest wait")  # fmt: skip
         st.badge(certainty(answer), color="gray", help="All mixes meet the same futures")
         if not shown.elsewhere and (answer.best is not None or rents_nothing(answer)):
             st.space("stretch")

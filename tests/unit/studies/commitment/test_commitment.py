@@ -348,7 +348,7 @@ def test_a_search_that_runs_out_says_so() -> None:
         ({}, {"evictions_per_h": 0.1}, "evictions_per_h is not for on-demand nodes"),
         ({}, {"condition": {"nodes": 3}}, "is something to choose"),
         ({"hash": "other"}, {}, "asks about scenario other"),
-        ({}, {"policy": "modelarts-optimal"}, "always there"),
+        ({}, {"policy": "modelarts-optimal"}, "without rented nodes"),
         ({"rows": ((0.0, 1.0), (0.0, 2.0))}, {}, "all jobs arrive at once"),
         ({"absent": 1}, {}, "an absence is planned for node 1"),
         ({}, {"targets": [{"metric": "utility_total", "limit": 5.0}]}, "has no number on these jobs"),
@@ -400,6 +400,10 @@ def test_words_and_numbers_are_of_one_answer() -> None:
     assert question_words(spec, "waits short") == (
         "How many nodes, up to 4, should we commit to, renting the rest, to keep waits short, at the lowest "
         "yearly cost?"
+    )
+    assert question_words(asked(whole_node_jobs(), or_after_s=(7200, 0)), "waits short") == (
+        "How many nodes should we commit to, renting the rest after whichever wait is cheapest (that of the "
+        "scenario, 0 s, 2 h), to keep waits short, at the lowest yearly cost?"
     )
     rows, numbers = rows_of(found), numbers_of(found)
     assert [row["Committed"] for row in rows] == ["0", "1", "2", "3", "4"]
