@@ -34,8 +34,8 @@ TIME_UNITS = (
 )
 DATE_FORMAT = "%a %-d %b %Y, %H:%M"
 DATE_TICKS = [
-    {"dtickrange": [None, 60_000], "value": "%H:%M:%S\n%a %-d %b %Y"},
-    {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%a %-d %b %Y"},
+    {"dtickrange": [None, 60_000], "value": "%H:%M:%S\n%a %-d %b<br>%Y"},
+    {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%a %-d %b<br>%Y"},
     {"dtickrange": [86_400_000, "M1"], "value": "%-d %b\n%Y"},
     {"dtickrange": ["M1", None], "value": "%b\n%Y"},
 ]

@@ -43,7 +43,7 @@ from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario.trust import FITS
 from dlsched.wording.assumptions import Premise
-from dlsched.wording.formats import about_seconds, amount, capital
+from dlsched.wording.formats import about_seconds, amount, capital, count
 
 WORK = FITS.work
 
@@ -69,6 +69,12 @@ def part(scenario: Scenario) -> dict[str, DeltaGenerator]:
                 "order of the queue, closed hours), and see how close it comes on the second half: that is how far to "
                 "trust a what-if."
             )
+            if scenario.read.get("dropped") and scenario.workload.cancel_after_s is None:
+                st.markdown(
+                    f":gray[Rows of the log that were left out: {count(scenario.read['dropped'])}. Jobs that left "
+                    "without a start held places in the queue, and the command dlsched fit keeps them. To keep "
+                    "those of a Slurm or SWF log here: Upload, Reading choices, *Jobs that left without a start*.]"
+                )
             _button(scenario, busy=bool(statuses))
     return places
 
