@@ -36,7 +36,7 @@ from dlsched.ui.fields import targets
 from dlsched.ui.fields.targets import Goal, tag_of
 from dlsched.ui.frame import charts, parts, session, writing
 from dlsched.ui.frame.text import safe
-from dlsched.ui.plan import size_state
+from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.scenario import trust
 from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import amount, duration
@@ -276,6 +276,9 @@ def view(shown: Shown[CommitmentSpec, Commitment], scenario: Scenario, is_curren
         st.badge(certainty(answer), color="gray", help="All mixes meet the same futures")
         if not shown.elsewhere and (answer.best is not None or rents_nothing(answer)):
             st.space("stretch")
+            asks = size_state.what_if_of_mix(shown.spec, answer, scenario)
+            why = "" if asks else "This is today's mix, or has terms, prices or nodes of its own: save it as a scenario"
+            memo_options.buttons("commitment", shown.experiment_id, scenario, is_current=is_current, why_not=why)
             _save_button(shown.spec, answer, scenario)
     theme = charts.page_theme()
     charts.show(cost_by_nodes(answer, theme), "commitment-cost", caption=True)

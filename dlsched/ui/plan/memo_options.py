@@ -123,12 +123,16 @@ def _kept(experiment_id: str, scenario: Scenario) -> Kept | None:
         check(spec, scenario)
         differs = moved(spec, scenario)
         return Kept(subject(differs).words if differs else "", spec, experiment_id)
-    if record.kind == size_state.MONTHS.kind:
-        months = size_state.MONTHS.stored(experiment_id)
-        ordered = size_state.what_if_of_order(months.spec, months.answer, scenario)
-        if ordered is not None:
-            check(ordered, scenario)
-        return None if ordered is None else Kept(subject(moved(ordered, scenario)).words, ordered, experiment_id)
+    if record.kind in (size_state.MONTHS.kind, size_state.COMMITMENTS.kind):
+        if record.kind == size_state.MONTHS.kind:
+            months = size_state.MONTHS.stored(experiment_id)
+            found = size_state.what_if_of_order(months.spec, months.answer, scenario)
+        else:
+            mixes = size_state.COMMITMENTS.stored(experiment_id)
+            found = size_state.what_if_of_mix(mixes.spec, mixes.answer, scenario)
+        if found is not None:
+            check(found, scenario)
+        return None if found is None else Kept(subject(moved(found, scenario)).words, found, experiment_id)
     if record.kind != size_state.SIZES.kind:
         return None
     shown = size_state.SIZES.stored(experiment_id)

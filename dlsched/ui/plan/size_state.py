@@ -10,14 +10,17 @@ from typing import Any
 
 import streamlit as st
 
+from dlsched.domain.cluster import Cluster, Pool, Scaling
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies import commitment, growth, sizing
 from dlsched.studies.commitment import CommitmentSpec
-from dlsched.studies.commitment.answer import Commitment
+from dlsched.studies.commitment.answer import Commitment, rents_nothing
+from dlsched.studies.commitment.offer import mix_of
 from dlsched.studies.design import Variant
 from dlsched.studies.design.factor import Value
+from dlsched.studies.design.factors import NODES_OF, changed, without_neutral
 from dlsched.studies.growth import GrowthSpec
 from dlsched.studies.growth.answer import Growth, to_order
 from dlsched.studies.sizing import SizeSpec
@@ -176,3 +179,40 @@ def what_if_of_order(spec: GrowthSpec, answer: Growth, scenario: Scenario) -> Wh
         changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
         futures=spec.futures,
     )
+
+
+def what_if_of_mix(spec: CommitmentSpec, answer: Commitment, scenario: Scenario) -> WhatIfSpec | None:
+    """Return the what-if of the mix found against today's cluster, in the same futures.
+
+    None if no mix was found, if it is today's, or if changes of a what-if cannot say it: terms or prices that were
+    typed, or a pool that the scenario does not have.
+    """
+    nothing = rents_nothing(answer)
+    nodes = answer.all_committed if nothing else answer.best
+    if nodes is None:
+        return None
+    mix = mix_of(spec.model_copy(update={"rent_after_s": answer.rent_after_s} if answer.waits else {}), scenario)
+    found = changed(mix.without_renting if nothing else mix.scenario, {mix.key: nodes}).cluster
+    counts = {pool.vm.name: pool.count for pool in found.pools}
+    changes: dict[str, Value] = {
+        f"{NODES_OF}{name}": counts.get(name, 0)
+        for name in dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools)
+    }
+    if found.rents_nodes and found.rent_after_s != scenario.cluster.rent_after_s:
+        changes["burst_wait"] = found.rent_after_s
+    changes = without_neutral(scenario, changes)
+    if not changes or _in_use(changed(scenario, changes).cluster) != _in_use(found):
+        return None
+    return WhatIfSpec(
+        scenario=scenario.content_hash,
+        condition=spec.condition,
+        baseline=Variant(policy=spec.policy, params=spec.params),
+        changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
+        futures=spec.futures,
+    )
+
+
+def _in_use(cluster: Cluster) -> tuple[list[Pool], Scaling | None]:
+    """Return the pools with nodes, without their names, and when they are rented, if any is."""
+    pools = [pool.model_copy(update={"nodes": ""}) for pool in cluster.pools if pool.count]
+    return pools, cluster.scaling or Scaling() if any(pool.is_rented for pool in pools) else None
