@@ -200,8 +200,11 @@ def what_if_of_mix(spec: CommitmentSpec, answer: Commitment, scenario: Scenario)
     }
     if found.rents_nodes and found.rent_after_s != scenario.cluster.rent_after_s:
         changes["burst_wait"] = found.rent_after_s
-    changes = without_neutral(scenario, changes)
-    if not changes or _in_use(changed(scenario, changes).cluster) != _in_use(found):
+    try:
+        changes = without_neutral(scenario, changes)
+        if not changes or _in_use(changed(scenario, changes).cluster) != _in_use(found):
+            return None
+    except InputError:  # a change that this scenario does not take, as to wait before renting where nothing is rented
         return None
     return WhatIfSpec(
         scenario=scenario.content_hash,

@@ -70,6 +70,12 @@ def test_what_changes_cannot_say_is_no_option(given: dict[str, Any]) -> None:
     assert what_if_of_mix(spec, found, scenario) is None
 
 
+def test_nodes_that_the_scenario_does_not_rent_are_no_option() -> None:
+    scenario = whole_node_jobs()
+    spec = asked(scenario, rent_after_s=60.0)
+    assert what_if_of_mix(spec, run_commitment(spec, scenario), scenario) is None
+
+
 def test_the_mix_of_today_is_no_option() -> None:
     scenario = changed(owned_and_rented(), {"nodes.node": 2})
     spec, found = found_of(scenario)
