@@ -6,15 +6,17 @@ Names are Slurm's own where a setting is one of Slurm's; times are in seconds, `
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.units import DAY_S
+from dlsched.domain.workload import partition_names
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
+OverTimeLimit = Annotated[float, Field(ge=0)] | Literal["UNLIMITED"]
 Tres = dict[Annotated[str, Field(min_length=1, max_length=60)], float]
 """Trackable resources: cpu, mem (GiB), node, gres/gpu, gres/gpu:TYPE, billing -> amount."""
 _Key = TypeVar("_Key", str, tuple[str, str, str])
@@ -96,7 +98,7 @@ class SlurmOptions(FrozenModel):
     )
     defer: bool | None = Field(None, description="YES: jobs are not tried one by one when they are submitted.")
     # ---- time limits and preemption
-    OverTimeLimit_s: Annotated[float, Field(ge=0)] | Literal["UNLIMITED"] | None = Field(
+    OverTimeLimit_s: OverTimeLimit | None = Field(
         None,
         description="Minutes that a job may run beyond its time limit before it is ended; UNLIMITED = never ended.",
     )
@@ -108,12 +110,6 @@ class SlurmOptions(FrozenModel):
     PreemptMode: Literal["OFF", "CANCEL", "REQUEUE"] | None = Field(
         None, description="What happens to a stopped job: it is cancelled, or waits again."
     )
-
-    @property
-    def over_time_s(self) -> float:
-        """Seconds that a job may run beyond its time limit; infinity where it is never ended."""
-        given = DEFAULTS.OverTimeLimit_s if self.OverTimeLimit_s is None else self.OverTimeLimit_s
-        return math.inf if given == "UNLIMITED" else float(given or 0)
 
 
 NOT_MODELLED = frozenset({"KillWait_s", "PriorityWeightAssoc"})
@@ -157,6 +153,9 @@ class SlurmPartition(FrozenModel):
     PriorityJobFactor: int = Field(1, ge=0, le=65_533)
     MaxTime_s: float | None = Field(None, gt=0, description="Longest time limit; None = no limit.")
     DefaultTime_s: float | None = Field(None, gt=0)
+    OverTimeLimit_s: OverTimeLimit | None = Field(
+        None, description="Minutes that its jobs may run beyond their time limit; None = as the option says."
+    )
     QOS: str = Field("", max_length=120, description="Partition QOS, whose limits hold for all its jobs.")
     TRESBillingWeights: Tres = Field(default_factory=dict)
     PreemptMode: Literal["OFF", "CANCEL", "REQUEUE"] | None = None
@@ -220,6 +219,21 @@ class SlurmSetup(FrozenModel):
     node_weights: dict[Annotated[str, Field(max_length=10_000)], int] = Field(
         default_factory=dict, description="Host list -> Weight; nodes of a lower weight are used first."
     )
+
+    def over_times_s(self, partitions: Iterable[str]) -> list[float]:
+        """Return for how long a job of each partition may run beyond its time limit; infinity = it is never ended.
+
+        Of several partitions the longest, as it is not known before the run in which one it starts.
+        """
+        plain = DEFAULTS.OverTimeLimit_s if self.options.OverTimeLimit_s is None else self.options.OverTimeLimit_s
+        own = {one.name: plain if one.OverTimeLimit_s is None else one.OverTimeLimit_s for one in self.partitions}
+        texts = list(partitions)
+        longest = {
+            text: max(math.inf if (found := own.get(name, plain)) == "UNLIMITED" else float(found or 0)
+                      for name in partition_names(text) or {""})
+            for text in set(texts)
+        }  # fmt: skip
+        return [longest[text] for text in texts]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

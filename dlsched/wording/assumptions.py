@@ -107,12 +107,18 @@ def _rule(one: Assumption, *, drawn: bool) -> Premise:
 
 def _ended_at_limit(scenario: Scenario) -> str:
     """Return when a job is ended, as a part of a sentence: at its limit, after Slurm's OverTimeLimit, or never."""
-    over_s = 0.0 if scenario.slurm is None else scenario.slurm.options.over_time_s
-    if over_s == 0:
+    jobs, slurm = scenario.workload, scenario.slurm
+    over_s = (
+        [0.0] if slurm is None else sorted(set(slurm.over_times_s([""] if jobs.partition is None else jobs.partition)))
+    )
+    if over_s == [0.0]:
         return "a job that reaches it is ended as failed."
-    if over_s == float("inf"):
+    if over_s == [float("inf")]:
         return "OverTimeLimit is UNLIMITED, so no job is ended."
-    return f"a job that runs {duration(over_s)} beyond it is ended as failed (OverTimeLimit)."
+    if len(over_s) == 1:
+        return f"a job that runs {duration(over_s[0])} beyond it is ended as failed (OverTimeLimit)."
+    most = "without end" if over_s[-1] == float("inf") else duration(over_s[-1])
+    return f"a job is ended as failed when the OverTimeLimit of its partition, up to {most}, is over."
 
 
 def _estimates(scenario: Scenario) -> list[Premise]:

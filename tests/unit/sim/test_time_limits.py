@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.scenario import Scenario, SimulationRules
-from dlsched.domain.slurm import SlurmOptions, SlurmSetup
+from dlsched.domain.slurm import SlurmOptions, SlurmPartition, SlurmSetup
 from dlsched.domain.truth import realise
 from dlsched.policies.registry import find
 from dlsched.sim import kernels
@@ -74,6 +74,22 @@ def test_slurm_ends_jobs_at_the_limit_and_over_time_limit(policy: str, over_time
     assert run.truth.believed_work.tolist() == [30, 60]
     if policy == "fifo":
         assert run.log.job_end_s.tolist() == ends
+
+
+@pytest.mark.parametrize("policy", ["fifo", "slurm"])
+def test_the_over_time_limit_of_a_partition_counts(policy: str) -> None:
+    """Both run 100 s with a limit of 30 s: one ends 10 s beyond it, by its partition, the other 50 s beyond."""
+    late = jobs((0, 100, 1), (0, 100, 1), limit_s=[30.0, 30.0], partition=["short", "long"])
+    setup = SlurmSetup(
+        options=SlurmOptions(OverTimeLimit_s=50.0, batch_sched_delay=0),
+        partitions=(SlurmPartition(name="short", OverTimeLimit_s=10.0), SlurmPartition(name="long")),
+    )
+    both = nodes(1, 4).model_copy(
+        update={"pools": (nodes(1, 4).pools[0].model_copy(update={"partition": "short|long"}),)}
+    )
+    run = simulate(scenario(late, both, limits="kill").replace(slurm=setup), policy)
+    assert run.audit() == []
+    assert (run.log.job_end_s - run.log.job_first_start_s).tolist() == [40, 80]
 
 
 def test_the_limit_is_of_the_request_where_jobs_are_faster_with_more_gpus() -> None:

@@ -44,7 +44,7 @@ ENFORCED = frozenset({"limits", "safe", "all"})
 _OF_PARTITION: dict[str, set[str]] = {
     "AllowAccounts": {"all"}, "DenyAccounts": set(), "AllowQos": {"all"}, "DenyQos": set(), "AllowGroups": {"all"},
     "MaxNodes": set(), "MinNodes": {"0", "1"}, "GraceTime": {"0"}, "MaxCPUsPerNode": set(), "State": {"up"},
-    "MaxCPUsPerSocket": set(), "LLN": {"no"}, "ExclusiveUser": {"no"}, "OverTimeLimit": set(), "ReqResv": {"no"},
+    "MaxCPUsPerSocket": set(), "LLN": {"no"}, "ExclusiveUser": {"no"}, "ReqResv": {"no"},
 }  # fmt: skip
 """Settings of a partition that are not modelled -> values, in small letters, that change nothing."""
 
@@ -180,6 +180,8 @@ def read_partition(part: Part, name: str, fields: dict[str, str]) -> None:
         limit = seconds(fields.get(key, ""))
         if limit is not None and 0 < limit < float("inf"):
             given[field] = min(limit, YEAR_S)
+    if (over := seconds(fields.get("overtimelimit", ""))) is not None:
+        given["OverTimeLimit_s"] = "UNLIMITED" if over == inf else min(over, YEAR_S)
     if qos := names(fields.get("qos", "")):
         given["QOS"] = qos[0]
     if weights := tres(fields.get("tresbillingweights", ""), part.left_out, "per-gib"):

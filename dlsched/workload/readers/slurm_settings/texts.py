@@ -23,8 +23,8 @@ from dlsched.workload.readers.slurm_settings.found import merged
 from dlsched.workload.readers.slurm_settings.part import Part
 from dlsched.workload.readers.slurm_settings.tables import normal, read_association, read_qos
 
-PARTITION = ("Name", "PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QOS", "TRESBillingWeights",
-             "PreemptMode", "OverSubscribe")  # fmt: skip
+PARTITION = ("Name", "PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "OverTimeLimit", "QOS",
+             "TRESBillingWeights", "PreemptMode", "OverSubscribe")  # fmt: skip
 QOS = ("Name", "Priority", "UsageFactor", "Preempt", "PreemptMode", "GrpJobs", "GrpTRES", "MaxJobsPU", "MaxTRESPU",
        "MaxJobsPA", "MaxTRESPA", "MaxTRES", "MaxWall")  # fmt: skip
 ACCOUNT = ("Account", "User", "Partition", "ParentName", "Share", "RawUsage", "QOS", "GrpJobs", "GrpTRES", "MaxJobs",
@@ -173,8 +173,8 @@ def partition_row(one: SlurmPartition) -> dict[str, str]:
     """Return a partition by column of PARTITION."""
     cells = (
         one.name, str(one.PriorityTier), str(one.PriorityJobFactor), time_text(one.MaxTime_s),
-        time_text(one.DefaultTime_s), one.QOS, tres_text(one.TRESBillingWeights), one.PreemptMode or "",
-        "EXCLUSIVE" if one.exclusive else "",
+        time_text(one.DefaultTime_s), option_text("OverTimeLimit_s", one.OverTimeLimit_s), one.QOS,
+        tres_text(one.TRESBillingWeights), one.PreemptMode or "", "EXCLUSIVE" if one.exclusive else "",
     )  # fmt: skip
     return dict(zip(PARTITION, cells, strict=True))
 

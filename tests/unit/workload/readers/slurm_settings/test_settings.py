@@ -92,9 +92,24 @@ PartitionName=cpu
 
 def test_a_time_over_the_limit_without_end() -> None:
     for word in ("UNLIMITED", "infinite"):
-        options = read(f"OverTimeLimit={word}\nPriorityWeightAge=1").setup.options
-        assert (options.OverTimeLimit_s, options.over_time_s) == ("UNLIMITED", float("inf"))
-    assert read("PriorityWeightAge=1").setup.options.over_time_s == 0
+        setup = read(f"OverTimeLimit={word}\nPriorityWeightAge=1").setup
+        assert setup.options.OverTimeLimit_s == "UNLIMITED"
+        assert setup.over_times_s([""]) == [float("inf")]
+    assert read("PriorityWeightAge=1").setup.over_times_s([""]) == [0]
+
+
+def test_a_partition_has_a_time_over_the_limit_of_its_own() -> None:
+    """By slurm.conf(5): minutes, instead of those of the option; of several partitions the longest."""
+    found = read(
+        "OverTimeLimit=10\nPartitionName=own OverTimeLimit=0\nPartitionName=free OverTimeLimit=UNLIMITED\n"
+        "PartitionName=plain"
+    )
+    assert [one.OverTimeLimit_s for one in found.setup.partitions] == [0, "UNLIMITED", None]
+    asked = ["own", "free", "plain", "", "own|plain", "own|free"]
+    assert found.setup.over_times_s(asked) == [0, float("inf"), 600, 600, 600, float("inf")]
+    assert not any("OverTimeLimit" in note for note in found.notes)
+    shown = read("PartitionName=cpu\n   OverTimeLimit=NONE PreemptMode=OFF\n")
+    assert shown.setup.partitions[0].OverTimeLimit_s is None
 
 
 def test_what_cannot_be_read_is_left_out_and_named() -> None:

@@ -47,7 +47,8 @@ SETUPS = st.builds(
     ),
     partitions=unique(
         st.builds(SlurmPartition, name=NAMES, PriorityTier=st.integers(0, 9), MaxTime_s=TIMES, DefaultTime_s=TIMES,
-                  QOS=NAMES | st.just(""), TRESBillingWeights=TRES, PreemptMode=MODES, exclusive=st.booleans()),
+                  OverTimeLimit_s=TIMES | st.just("UNLIMITED") | st.just(0.0), QOS=NAMES | st.just(""),
+                  TRESBillingWeights=TRES, PreemptMode=MODES, exclusive=st.booleans()),
         lambda one: one.name,
     ),
     qos=unique(
