@@ -6,14 +6,15 @@ Names are Slurm's own where a setting is one of Slurm's; times are in seconds, `
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, Protocol, Self, TypeVar
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.units import DAY_S
-from dlsched.domain.workload import partition_names
+from dlsched.domain.workload import Floats, partition_names
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 OverTimeLimit = Annotated[float, Field(ge=0)] | Literal["UNLIMITED"]
@@ -225,15 +226,14 @@ class SlurmSetup(FrozenModel):
 
         Of several partitions the longest, as it is not known before the run in which one it starts.
         """
-        plain = DEFAULTS.OverTimeLimit_s if self.options.OverTimeLimit_s is None else self.options.OverTimeLimit_s
-        own = {one.name: plain if one.OverTimeLimit_s is None else one.OverTimeLimit_s for one in self.partitions}
-        texts = list(partitions)
-        longest = {
-            text: max(math.inf if (found := own.get(name, plain)) == "UNLIMITED" else float(found or 0)
-                      for name in partition_names(text) or {""})
-            for text in set(texts)
-        }  # fmt: skip
-        return [longest[text] for text in texts]
+        given = self.options.OverTimeLimit_s
+        plain_s = _over_s(DEFAULTS.OverTimeLimit_s if given is None else given)
+        own_s = {one.name: _over_s(one.OverTimeLimit_s) for one in self.partitions if one.OverTimeLimit_s is not None}
+        entries = list(partitions)
+        names = frozenset[str]().union(*map(partition_names, set(entries)))
+        told_s = of_partitions(entries, {name: own_s.get(name, plain_s) for name in names})
+        over_s: list[float] = np.where(np.isnan(told_s), plain_s, told_s).tolist()
+        return over_s
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -267,3 +267,16 @@ def _repeated(keys: list[_Key]) -> _Key | None:
     """Return the first that comes twice."""
     seen: set[_Key] = set()
     return next((key for key in keys if key in seen or seen.add(key)), None)  # type: ignore[func-returns-value]
+
+
+def _over_s(given: OverTimeLimit | None) -> float:
+    return math.inf if given == "UNLIMITED" else float(given or 0)
+
+
+def of_partitions(entries: Sequence[str], value: Mapping[str, float]) -> Floats:
+    """Return the value of the partition that each entry names, the largest of several; NaN where none has one."""
+    largest = {
+        entry: max((value[name] for name in partition_names(entry) if name in value), default=math.nan)
+        for entry in set(entries)
+    }
+    return np.array([largest[entry] for entry in entries], dtype=np.float64)

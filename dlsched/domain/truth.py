@@ -53,9 +53,8 @@ def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) 
         is_bug = draws[:, 0] < options.bug_share
         work = np.where(is_bug, np.minimum(work, draws[:, 1] * options.bug_within_s * per_s), work)
     if jobs.limit_s is not None and options.limits == "kill":
-        over_s = np.zeros(len(jobs))
-        if scenario.slurm is not None:
-            over_s[:] = scenario.slurm.over_times_s([""] * len(jobs) if jobs.partition is None else jobs.partition)
+        partitions = [""] * len(jobs) if jobs.partition is None else jobs.partition
+        over_s = 0.0 if scenario.slurm is None else np.array(scenario.slurm.over_times_s(partitions))
         most = np.where(np.isnan(jobs.limit_s), np.inf, (jobs.limit_s + over_s) * per_s)
         is_bug |= work > most
         work = np.minimum(work, most)

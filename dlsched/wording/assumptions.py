@@ -108,9 +108,8 @@ def _rule(one: Assumption, *, drawn: bool) -> Premise:
 def _ended_at_limit(scenario: Scenario) -> str:
     """Return when a job is ended, as a part of a sentence: at its limit, after Slurm's OverTimeLimit, or never."""
     jobs, slurm = scenario.workload, scenario.slurm
-    over_s = (
-        [0.0] if slurm is None else sorted(set(slurm.over_times_s([""] if jobs.partition is None else jobs.partition)))
-    )
+    partitions = [""] if jobs.partition is None else jobs.partition
+    over_s = [0.0] if slurm is None else sorted(set(slurm.over_times_s(partitions)))
     if over_s == [0.0]:
         return "a job that reaches it is ended as failed."
     if over_s == [float("inf")]:

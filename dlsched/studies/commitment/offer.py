@@ -8,6 +8,7 @@ from dlsched.domain.cluster import Cluster, Pool, Scaling, Terms
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
+from dlsched.studies.commitment.answer import Commitment, rents_nothing
 from dlsched.studies.commitment.spec import MOST_NODES, CommitmentSpec
 from dlsched.studies.design.factors import NODES_OF, changed
 from dlsched.studies.sizing.conditions import refuse_options
@@ -81,6 +82,16 @@ def mix_of(spec: CommitmentSpec, scenario: Scenario) -> Mix:
     base, rented, *rest = (pool.model_copy(update={"vm": priced[pool.vm.name]}) for pool in (base, rented, *fixed))
     left_out = tuple(pool.vm.name for pool in cluster.pools if pool.is_rented and pool is not today)
     return Mix(mixed, base, rented, tuple(rest), left_out, nodes)
+
+
+def scenario_with(found: Commitment, spec: CommitmentSpec, scenario: Scenario) -> Scenario | None:
+    """Return the scenario with the mix that a search found, without the conditions; None if it found none."""
+    nothing = rents_nothing(found)
+    nodes = found.all_committed if nothing else found.best
+    if nodes is None:
+        return None
+    mix = mix_of(spec.model_copy(update={"rent_after_s": found.rent_after_s} if found.waits else {}), scenario)
+    return changed(mix.without_renting if nothing else mix.scenario, {mix.key: nodes})
 
 
 def _rented_today(spec: CommitmentSpec, cluster: Cluster) -> Pool | None:

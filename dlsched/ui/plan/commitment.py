@@ -14,7 +14,7 @@ from dlsched.domain.units import MINUTE_S
 from dlsched.figures.commitment import cost_by_nodes, hours_of_use, service_by_nodes
 from dlsched.studies.commitment import CommitmentSpec, check, read_spec, usual_runs
 from dlsched.studies.commitment.answer import Commitment, rents_nothing
-from dlsched.studies.commitment.offer import mix_of
+from dlsched.studies.commitment.offer import scenario_with
 from dlsched.studies.commitment.spec import MOST_NODES
 from dlsched.studies.commitment.words import (
     break_even_words,
@@ -30,7 +30,6 @@ from dlsched.studies.commitment.words import (
     waits_words,
 )
 from dlsched.studies.design import Variant
-from dlsched.studies.design.factors import changed
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
 from dlsched.ui.fields.targets import Goal, tag_of
@@ -301,11 +300,8 @@ def _save_button(spec: CommitmentSpec, answer: Commitment, scenario: Scenario) -
     told = "A new version of the scenario with this answer: nodes, terms and prices, without the conditions; opens Run"
     if writing.button("Save as scenario", key="commitment-save", help=told):
         with parts.mistakes_shown():
-            waited = {"rent_after_s": answer.rent_after_s} if answer.waits else {}
-            mix = mix_of(spec.model_copy(update=waited), scenario)
-            nothing = rents_nothing(answer)
-            nodes = answer.all_committed if nothing else answer.best
-            made = changed(mix.without_renting if nothing else mix.scenario, {mix.key: nodes or 0})
+            made = scenario_with(answer, spec, scenario)
+            assert made is not None  # else the button is not offered
             session.keep(made.replace(name=scenario.name), based_on=scenario.content_hash)
             session.go("Run")
 

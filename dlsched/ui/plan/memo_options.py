@@ -118,30 +118,28 @@ def _all_kept(scenario: Scenario) -> list[Kept]:
 
 def _kept(experiment_id: str, scenario: Scenario) -> Kept | None:
     record = session.store().get_experiment(experiment_id)
+    spec: WhatIfSpec | None = None
+    sizing: Sizing | None = None
     if record.kind == WHAT_IFS.kind:
         spec = read_spec(record.spec)
-        check(spec, scenario)
-        differs = moved(spec, scenario)
-        return Kept(subject(differs).words if differs else "", spec, experiment_id)
-    if record.kind in (size_state.MONTHS.kind, size_state.COMMITMENTS.kind):
-        if record.kind == size_state.MONTHS.kind:
-            months = size_state.MONTHS.stored(experiment_id)
-            found = size_state.what_if_of_order(months.spec, months.answer, scenario)
-        else:
-            mixes = size_state.COMMITMENTS.stored(experiment_id)
-            found = size_state.what_if_of_mix(mixes.spec, mixes.answer, scenario)
-        if found is not None:
-            check(found, scenario)
-        return None if found is None else Kept(subject(moved(found, scenario)).words, found, experiment_id)
-    if record.kind != size_state.SIZES.kind:
+    elif record.kind == size_state.MONTHS.kind:
+        months = size_state.MONTHS.stored(experiment_id)
+        spec = size_state.what_if_of_order(months.spec, months.answer, scenario)
+    elif record.kind == size_state.COMMITMENTS.kind:
+        mixes = size_state.COMMITMENTS.stored(experiment_id)
+        spec = size_state.what_if_of_mix(mixes.spec, mixes.answer, scenario)
+    elif record.kind == size_state.SIZES.kind:
+        sizes = size_state.SIZES.stored(experiment_id)
+        sizing = sizes.answer
+        if sizing.answer is not None and sizing.answer != sizing.today:
+            spec = size_state.what_if_of(sizes.spec, sizing, scenario)
+    if spec is None:
         return None
-    shown = size_state.SIZES.stored(experiment_id)
-    sizing = shown.answer
-    if sizing.answer is None or sizing.answer == sizing.today:
-        return None
-    spec = size_state.what_if_of(shown.spec, sizing, scenario)
     check(spec, scenario)
-    return Kept(sizing.words(sizing.answer), spec, experiment_id, sizing)
+    if sizing is not None and sizing.answer is not None:
+        return Kept(sizing.words(sizing.answer), spec, experiment_id, sizing)
+    differs = moved(spec, scenario)
+    return Kept(subject(differs).words if differs else "", spec, experiment_id)
 
 
 def beside(scenario: Scenario, chosen: Sequence[Series], frame: WhatIfSpec) -> list[Kept]:

@@ -16,8 +16,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies import commitment, growth, sizing
 from dlsched.studies.commitment import CommitmentSpec
-from dlsched.studies.commitment.answer import Commitment, rents_nothing
-from dlsched.studies.commitment.offer import mix_of
+from dlsched.studies.commitment.answer import Commitment
+from dlsched.studies.commitment.offer import scenario_with
 from dlsched.studies.design import Variant
 from dlsched.studies.design.factor import Value
 from dlsched.studies.design.factors import NODES_OF, changed, without_neutral
@@ -26,6 +26,7 @@ from dlsched.studies.growth.answer import Growth, to_order
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.sizing.conditions import condition_at, read_condition, refuse_options, written
+from dlsched.studies.sizing.question import TargetsSpec
 from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged
 from dlsched.ui.answers import Answers, Shown
@@ -153,14 +154,7 @@ def what_if_of(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> WhatIfSpec
     if answer.answer is None:
         raise ValueError("there is no size to ask about")
     changes = {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)}
-    baseline = Variant(policy=spec.policy, params=spec.params)
-    return WhatIfSpec(
-        scenario=scenario.content_hash,
-        condition=spec.condition,
-        baseline=baseline,
-        changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
-        futures=spec.futures,
-    )
+    return _what_if(spec, changes, spec.condition, scenario)
 
 
 def what_if_of_order(spec: GrowthSpec, answer: Growth, scenario: Scenario) -> WhatIfSpec | None:
@@ -172,13 +166,7 @@ def what_if_of_order(spec: GrowthSpec, answer: Growth, scenario: Scenario) -> Wh
     if order is None or order.counts is None:
         return None
     changes = {vm.key: count for vm, count in zip(answer.types, order.counts, strict=True)}
-    return WhatIfSpec(
-        scenario=scenario.content_hash,
-        condition=condition_at(spec.condition, order.load),
-        baseline=Variant(policy=spec.policy, params=spec.params),
-        changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
-        futures=spec.futures,
-    )
+    return _what_if(spec, changes, condition_at(spec.condition, order.load), scenario)
 
 
 def what_if_of_mix(spec: CommitmentSpec, answer: Commitment, scenario: Scenario) -> WhatIfSpec | None:
@@ -187,12 +175,10 @@ def what_if_of_mix(spec: CommitmentSpec, answer: Commitment, scenario: Scenario)
     None if no mix was found, if it is today's, or if changes of a what-if cannot say it: terms or prices that were
     typed, or a pool that the scenario does not have.
     """
-    nothing = rents_nothing(answer)
-    nodes = answer.all_committed if nothing else answer.best
-    if nodes is None:
+    made = scenario_with(answer, spec, scenario)
+    if made is None:
         return None
-    mix = mix_of(spec.model_copy(update={"rent_after_s": answer.rent_after_s} if answer.waits else {}), scenario)
-    found = changed(mix.without_renting if nothing else mix.scenario, {mix.key: nodes}).cluster
+    found = made.cluster
     counts = {pool.vm.name: pool.count for pool in found.pools}
     changes: dict[str, Value] = {
         f"{NODES_OF}{name}": counts.get(name, 0)
@@ -206,9 +192,16 @@ def what_if_of_mix(spec: CommitmentSpec, answer: Commitment, scenario: Scenario)
             return None
     except InputError:  # a change that this scenario does not take, as to wait before renting where nothing is rented
         return None
+    return _what_if(spec, changes, spec.condition, scenario)
+
+
+def _what_if(
+    spec: TargetsSpec, changes: Mapping[str, Value], condition: Mapping[str, Value], scenario: Scenario
+) -> WhatIfSpec:
+    """Return the what-if of changes against today's cluster, under the policy and in the futures of a question."""
     return WhatIfSpec(
         scenario=scenario.content_hash,
-        condition=spec.condition,
+        condition=condition,
         baseline=Variant(policy=spec.policy, params=spec.params),
         changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
         futures=spec.futures,

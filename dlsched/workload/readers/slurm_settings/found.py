@@ -14,8 +14,8 @@ import numpy as np
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.errors import InputError, reading, validated
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.slurm import SlurmReservation, SlurmSetup
-from dlsched.domain.workload import Floats, Workload, partition_names
+from dlsched.domain.slurm import SlurmReservation, SlurmSetup, of_partitions
+from dlsched.domain.workload import Floats, Workload
 from dlsched.workload.readers.formats import Head
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.slurm_settings.conf import looks_like_conf, read_conf
@@ -252,11 +252,7 @@ def _by_partition(jobs: Workload, value: Mapping[str, float]) -> Floats:
     """Return the value of each job's partition, the largest of several; NaN without one."""
     if jobs.partition is None or not value:
         return np.full(len(jobs), np.nan)
-    of_entry = {
-        entry: max((value[name] for name in partition_names(entry) if name in value), default=np.nan)
-        for entry in set(jobs.partition.tolist())
-    }
-    return np.array([of_entry[entry] for entry in jobs.partition.tolist()], dtype=np.float64)
+    return of_partitions(jobs.partition.tolist(), value)
 
 
 def over_each_other(before: SlurmSetup, given: SlurmSetup) -> SlurmSetup:
