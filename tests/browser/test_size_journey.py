@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Server, settle
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PRIMARY = "[data-testid=stBaseButton-primary]:visible"
@@ -63,10 +64,10 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
     page.goto(f"{server.url}/size")  # an address of an earlier version
     page.wait_for_url("**/capacity**")
     settle(page)
-    page.get_by_text("Change the question").first.click()
+    question = page.locator("details", has_text="Change the question").first
+    if question.get_attribute("open") is None:  # folded, as there is an answer already
+        question.locator("summary").click()
     field = page.get_by_role("textbox", name="p95 wait at most")
-    if not field.is_visible():  # it was open: there was no answer yet
-        page.get_by_text("Change the question").first.click()
     field.fill("2 h")
     field.press("Enter")
     settle(page)
@@ -82,12 +83,12 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
     assert "experiment=" in link
     # The whole answer is on one screen: sentence, cards, picture, next step.
     assert page.locator(".st-key-chart-size-frontier .js-plotly-plot").first.bounding_box()["y"] < 700
-    assert page.locator(PRIMARY).all_inner_texts() == ["Keep as option"]
+    until(lambda: page.locator(PRIMARY).all_inner_texts() == ["Keep as option"])
 
     press(page, "size-keep")
     settle(page)
     page.locator(".st-key-size-unkeep button").first.wait_for()
-    assert page.locator(PRIMARY).all_inner_texts() == ["Add to memo"]
+    until(lambda: page.locator(PRIMARY).all_inner_texts() == ["Add to memo"])
 
     choose_part(page, "Headroom")
     assert "can handle" in page.locator("h2").first.inner_text()

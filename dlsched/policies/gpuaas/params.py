@@ -95,7 +95,8 @@ class MarketParams(PeriodParams):
         le=100,
         description="When a job comes or ends, while at most so many jobs are known, play all rules out to the end "
         "of these jobs and change to the cheapest if it saves 2% of what is left to pay; 0 = always Market's own rule. "
-        "On machines billed by the hour only with at most 20 nodes.",
+        "Where hours are billed, only with at most 20 nodes; there, and where restarts cost, only while the jobs hold "
+        "at most 100 hours (or periods) of work per node.",
         json_schema_extra={"unit": "jobs"},
     )
 

@@ -27,6 +27,8 @@ LEAST_GAIN = 0.02
 """Part of what is still to be paid that another rule must save: jobs that come upset what saves less."""
 MOST_NODES_BY_HOUR = 20
 """Most nodes with which rules are played out where leases are billed by the hour: each hour of each is a decision."""
+MOST_REVIEWS = 100
+"""Most hours or periods of work that are played out where each is a decision; the regimes of decision 072 hold 9."""
 
 
 class Portfolio:
@@ -46,7 +48,7 @@ class Portfolio:
         if not np.array_equal(rows, self._rows):
             self._rows = rows
             few = 0 < len(rows) <= self._params.look_ahead
-            if free and few and (not by_hour or instance.num_nodes <= MOST_NODES_BY_HOUR):
+            if free and few and self._ends_soon(instance, change_s=state.change_s, by_hour=by_hour):
                 leases = Leases.of(instance, adapter.held, paid_s) if by_hour else None
                 self._chosen = _cheapest(
                     _present(instance, adapter, leases), _known(instance, adapter, rows), rules, self._chosen
@@ -54,6 +56,14 @@ class Portfolio:
             else:
                 self._chosen = MARKET
         return self._chosen, rules[self._chosen]
+
+    def _ends_soon(self, instance: Instance, *, change_s: float, by_hour: bool) -> bool:
+        """Return whether a play of these jobs holds few enough decisions between those that jobs give."""
+        if by_hour and instance.num_nodes > MOST_NODES_BY_HOUR:
+            return False
+        period_s = self._params.period_s if change_s > 0 and self._params.period_s is not None else np.inf
+        busy_s = instance.fastest[np.isfinite(instance.fastest)].sum() / instance.num_nodes
+        return bool(busy_s <= MOST_REVIEWS * min(period_s, HOUR_S if by_hour else np.inf))
 
 
 def _cheapest(present: Play, known: Known, rules: dict[str, Rule], chosen: str) -> str:

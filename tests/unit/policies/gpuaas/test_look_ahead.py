@@ -199,6 +199,26 @@ def test_more_nodes_by_the_hour_leave_plain_market(slots: int, is_alike: bool):
     assert plain.segments.equals(simulate(given, "gpuaas-market").segments) == is_alike
 
 
+@pytest.mark.parametrize(("cell", "longer", "is_played"), [
+    ("hourly short 0.9", 1, True), ("hourly short 0.9", 5_000, False),
+    ("restart 600 0.4", 1, True), ("restart 600 0.4", 5_000, False),
+    ("base 0.9", 5_000, True),
+])  # fmt: skip
+def test_jobs_that_hold_too_many_reviews_are_not_played_out(cell: str, longer: int, is_played: bool, monkeypatch):
+    given = scenario_of(CELLS[cell], 0)
+    jobs = given.workload.head(2)
+    given = given.replace(workload=replace(jobs, submit_s=np.arange(2.0), work=jobs.work * longer))
+    plays: list[int] = []
+
+    def note(present: Play, known: Known, rules: dict[str, Rule], chosen: str) -> str:
+        plays.append(len(present.left))
+        return chosen
+
+    monkeypatch.setattr(portfolio, "_cheapest", note)
+    simulate(given, "gpuaas-market")
+    assert (2 in plays) == is_played
+
+
 def test_more_jobs_than_it_may_look_at_leave_plain_market():
     given = scenario_of(CELLS["hourly short 0.15"], 1)
     given = given.replace(workload=replace(given.workload, submit_s=np.zeros(40)))
