@@ -28,7 +28,7 @@ LEAST_GAIN = 0.02
 MOST_NODES_BY_HOUR = 20
 """Most nodes with which rules are played out where leases are billed by the hour: each hour of each is a decision."""
 MOST_REVIEWS = 100
-"""Most hours or periods of work that are played out where each is a decision; the regimes of decision 072 hold 9."""
+"""Most hours or periods of work that are played out where each is a decision; the grid of decision 072 holds 12."""
 
 
 class Portfolio:
