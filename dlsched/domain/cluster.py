@@ -287,6 +287,11 @@ class Cluster(FrozenModel):
         return bool(self.rented_pools)
 
     @property
+    def rents_all(self) -> bool:
+        """Whether no node is always there."""
+        return self.free_slots or all(pool.is_rented for pool in self.pools if pool.count)
+
+    @property
     def rents(self) -> bool:
         """Whether what is paid depends on what policies and jobs do: slots, or nodes of a pool that are rented."""
         return self.free_slots or self.rents_nodes

@@ -68,10 +68,12 @@ class Growth(TargetsAnswer):
     """The whole answer; months ascend from 0, today's.
 
     Each month is played by itself, with ``load`` times as many jobs, in the same ``futures``, under ``condition``: no
-    queue is carried over. ``orders``: what would hold in the first month that is not surely good, and in the last.
+    queue is carried over. ``rented_nodes``: up to so many come and go beside those of ``types``. ``orders``: what
+    would hold in the first month that is not surely good, and in the last.
     """
 
     types: tuple[VmRange, ...] = Field(min_length=1)
+    rented_nodes: int = 0
     percent: float
     lead_months: int
     begin: str = ""

@@ -61,6 +61,7 @@ def run_growth(
         condition=spec.condition,
         rule=trials.rule_at(spec.load_in(spec.months)),
         types=sizes.types,
+        rented_nodes=sizes.rented_nodes,
         percent=spec.percent,
         lead_months=spec.lead_months,
         begin=spec.begin,

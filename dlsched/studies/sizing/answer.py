@@ -104,7 +104,8 @@ class Sizing(TargetsAnswer):
     cheapest size that meets the targets, None if none was found; of rented machines the fewest, or a size whose runs
     cost less beyond chance. ``neighbours``: the sizes just below it; none meets the targets, or its runs cost more.
     ``reasons``: why there is no answer, or what limits it. ``campaign``: the most that one user submitted on one day,
-    of a recorded trace. ``runs``: how many were asked for, repeated ones once.
+    of a recorded trace. ``rented_nodes``: up to so many come and go beside each size. ``runs``: how many were asked
+    for, repeated ones once.
     """
 
     types: tuple[VmRange, ...] = Field(min_length=1)
@@ -117,6 +118,7 @@ class Sizing(TargetsAnswer):
     reasons: tuple[str, ...]
     headroom: tuple[Headroom, ...]
     campaign: Campaign | None = None
+    rented_nodes: int = 0
     runs: int
 
     @cached_property
@@ -134,18 +136,23 @@ class Sizing(TargetsAnswer):
 
     def words(self, counts: Counts) -> str:
         """Return a size in words: "10 nodes", "4 nodes of A100 and 2 nodes of H100"."""
-        return counts_words(self.types, counts)
+        return counts_words(self.types, counts, self.rented_nodes)
 
 
-def counts_words(types: Sequence[VmRange], counts: Counts) -> str:
-    """Return a size in words; types of which there are none are left out."""
-    if types[0].rented:
-        return f"up to {amount(counts[0], 'rented machine')}"
+def counts_words(types: Sequence[VmRange], counts: Counts, rented_nodes: int = 0, more: str = "") -> str:
+    """Return a size in words, with what is rented beside it; types of which there are none are left out.
+
+    ``more``: "more " where it is a difference of two sizes.
+    """
     parts = [
-        amount(count, "node") + (f" of {vm.name}" if vm.name else "")
+        ("up to " if vm.rented else "")
+        + amount(count, more + ("rented machine" if vm.rented else "node"))
+        + (f" of {vm.name}" if vm.name else "")
         for vm, count in zip(types, counts, strict=True)
-        if count or len(types) == 1
+        if count or (len(types) == 1 and not rented_nodes)
     ]
+    if rented_nodes:
+        parts.append(f"up to {amount(rented_nodes, 'rented node')}")
     return listed(parts) if parts else "no nodes"
 
 

@@ -38,7 +38,7 @@ def _cannot_run(sizes: Sizes, checked: list[tuple[Size, Check]]) -> list[str]:
     if not troubled:
         return []
     size, check = troubled[-1]
-    return [f"{counts_words(sizes.types, size.counts)}: {check.why}"]
+    return [f"{counts_words(sizes.types, size.counts, sizes.rented_nodes)}: {check.why}"]
 
 
 def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: SizeTrials) -> list[str]:
@@ -87,4 +87,4 @@ def _too_dear(sizes: Sizes, trials: SizeTrials, checked: list[tuple[Size, Check]
 
 
 def _words(sizes: Sizes, counts: Counts) -> str:
-    return f"A cluster of {counts_words(sizes.types, counts)}"
+    return f"A cluster of {counts_words(sizes.types, counts, sizes.rented_nodes)}"

@@ -171,5 +171,6 @@ def _answer(
         reasons=(*why, *stopped),
         headroom=headroom,
         campaign=campaign_of(scenario),
+        rented_nodes=sizes.rented_nodes,
         runs=trials.runs,
     )

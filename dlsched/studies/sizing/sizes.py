@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dlsched.domain.cluster import Pool, VmType
+from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import HOURS_PER_MONTH
-from dlsched.sim.prepare import refuse_rented_nodes
 from dlsched.studies.design.factor import Value
 from dlsched.studies.design.factors import NODES_OF, changed, factor_of, pool_of
 from dlsched.studies.sizing.answer import CostBy, Counts, VmRange
@@ -24,11 +23,15 @@ LARGEST_FACTOR, LARGEST_LEAST = 4, 8
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """The VM types that vary, those that stay, and how sizes compare in cost."""
+    """The VM types that vary, those that stay, and how sizes compare in cost.
+
+    ``rented_nodes``: up to so many come and go beside every size; ``fixed`` has none of them.
+    """
 
     types: tuple[VmRange, ...]
     fixed: tuple[Pool, ...]
     cost_by: CostBy
+    rented_nodes: int = 0
 
     @property
     def today(self) -> Counts:
@@ -44,13 +47,13 @@ class Sizes:
         return all(one.least <= count <= one.most for one, count in zip(self.types, counts, strict=True))
 
     def usd_month(self, counts: Counts) -> float | None:
-        """Return the price of all nodes over 30.4 days; None unless all nodes have prices."""
+        """Return the price of all nodes over 30.4 days; None unless all nodes have prices and none are rented."""
         if self.cost_by != "price":
             return None
         return HOURS_PER_MONTH * sum(count * (price or 0.0) for count, price, _ in self._nodes(counts))
 
     def gpus(self, counts: Counts) -> int:
-        """Return the GPUs of all nodes; 0 for rented machines."""
+        """Return the GPUs of the nodes that are always there."""
         return sum(count * gpus for count, _, gpus in self._nodes(counts))
 
     def cost(self, counts: Counts) -> float:
@@ -69,20 +72,22 @@ def sizes_of(scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
     Raises
     ------
     InputError
-        A key that names no node count of the scenario, a pool that cannot be varied, or nodes that are rented.
+        A key that names no node count of the scenario, a pool that cannot be varied, or one whose nodes come and go
+        beside others that are always there.
     """
-    instead = "ask how many nodes to commit to: Commit or rent on the page Capacity, or the command commit"
-    refuse_rented_nodes(scenario, "a size is of nodes that are always there", instead)
     ranges = ranges or default_types(scenario)
     types = tuple(_range(scenario, one) for one in ranges)
     cluster = scenario.cluster
     keys = {one.key for one in types}
-    fixed = () if keys == {ALL} else tuple(pool for pool in cluster.pools if NODES_OF + pool.vm.name not in keys)
-    priced = all(vm.usd_per_h is not None for vm in _vms(scenario, fixed, types))
+    rented = [] if keys == {ALL} else [cluster.pools[number] for number in cluster.rented_pools]
+    others = () if keys == {ALL} else tuple(pool for pool in cluster.pools if NODES_OF + pool.vm.name not in keys)
+    fixed = tuple(pool for pool in others if not pool.is_rented)
+    priced = all(vm.usd_per_h is not None for vm in _vms(scenario, others, types))
     if cluster.free_slots:
         return Sizes(types, (), "runs" if priced else "nodes")
     gpus = sum(one.gpus for one in types)
-    return Sizes(types, fixed, "price" if priced else "gpus" if gpus else "nodes")
+    cost_by: CostBy = ("runs" if cluster.rents_nodes else "price") if priced else "gpus" if gpus else "nodes"
+    return Sizes(types, fixed, cost_by, sum(pool.count for pool in rented))
 
 
 def sizes_under(condition: Mapping[str, Value], scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
@@ -99,7 +104,7 @@ def sizes_under(condition: Mapping[str, Value], scenario: Scenario, ranges: tupl
 
 
 def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
-    """Return every VM type from none, or one node, to four times today's and at least eight.
+    """Return every type of ``varying_names`` from none, or one node, to four times today's and at least eight.
 
     Raises
     ------
@@ -107,14 +112,25 @@ def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
         With more than three VM types: which of them may vary has to be said.
     """
     cluster = scenario.cluster
-    names = list(dict.fromkeys(pool.vm.name for pool in cluster.pools))
-    if cluster.free_slots or len(names) == 1:
+    names = varying_names(cluster)
+    if is_one_number(cluster):
         return (TypeRange(key=ALL, least=1, most=most_nodes(cluster.num_nodes)),)
     if len(names) > MOST_TYPES:
         why = f"has {len(names)} VM types, at most {MOST_TYPES} can vary at once"
         raise InputError("size, cluster", why, "Name those that may vary, with least and most nodes")
     today = {name: sum(pool.count for pool in cluster.pools if pool.vm.name == name) for name in names}
     return tuple(TypeRange(key=NODES_OF + name, least=0, most=most_nodes(count)) for name, count in today.items())
+
+
+def is_one_number(cluster: Cluster) -> bool:
+    """Whether the nodes of a cluster are of one type, so that their number is its size."""
+    return cluster.free_slots or len({pool.vm.name for pool in cluster.pools}) == 1
+
+
+def varying_names(cluster: Cluster) -> list[str]:
+    """Return the VM types whose nodes are always there; all where every node comes and goes, up to its number."""
+    staying = [pool.vm.name for pool in cluster.pools if not pool.is_rented]
+    return list(dict.fromkeys(staying or [pool.vm.name for pool in cluster.pools]))
 
 
 def most_nodes(today: int) -> int:
@@ -128,6 +144,12 @@ def _range(scenario: Scenario, one: TypeRange) -> VmRange:
         raise InputError(f"size, VM type {one.key!r:.80}", "is no number of nodes", names_hint(one.key, known))
     today = factor_of(scenario, one.key).own(scenario)
     vm = _vm(scenario, one.key)
+    if vm is not None and not scenario.cluster.rents_all and vm.name not in varying_names(scenario.cluster):
+        why = "comes and goes beside nodes that are always there"
+        do = (
+            "Vary those, or ask how many nodes to commit to: Commit or rent on the page Capacity, or the command commit"
+        )
+        raise InputError(f"size, VM type {vm.name!r:.80}", why, do)
     return VmRange(
         key=one.key,
         name="" if vm is None or one.key == ALL else vm.name,
@@ -136,7 +158,7 @@ def _range(scenario: Scenario, one: TypeRange) -> VmRange:
         today=int(today or 0),
         usd_per_h=None if vm is None else vm.usd_per_h,
         gpus=0 if vm is None else vm.gpus,
-        rented=scenario.cluster.free_slots,
+        rented=scenario.cluster.rents_all,
     )
 
 

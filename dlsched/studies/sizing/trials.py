@@ -230,7 +230,9 @@ class SizeTrials:
         told, before = self._means.progress, self.runs
         if told is None:
             return None
-        words = counts_words(self.sizes.types, place[0]) + (f", {jobs_words(place[1])}" if place[1] != 1.0 else "")
+        words = counts_words(self.sizes.types, place[0], self.sizes.rented_nodes) + (
+            f", {jobs_words(place[1])}" if place[1] != 1.0 else ""
+        )
         spans = [one.most - one.least + 1 for one in self.sizes.types]
         total = self._expected or usual_runs(self._spec, spans, exact=self.rule_at(1.0).exact)
 

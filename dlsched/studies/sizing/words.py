@@ -81,7 +81,7 @@ def sentence(sizing: Sizing) -> str:
     if answer is None:
         return _no_size(sizing)
     today = "today's " if answer == sizing.today else ""
-    are = "is" if sum(answer) == 1 else "are"
+    are = "is" if sum(answer) == 1 and not sizing.rented_nodes else "are"
     return _under(sizing, capital(f"{today}{sizing.words(answer)} {are} {claim_words(sizing, answer)}"))
 
 
@@ -283,10 +283,9 @@ def left_out_words(sizing: Sizing) -> str:
 
 def ranges_words(types: Sequence[VmRange | TypeRange], *, rented: bool) -> str:
     """Return how many nodes may be tried: "1 to 32 nodes", "0 to 4 nodes of A100 and 1 to 8 nodes of H100"."""
-    if rented:
-        return f"{types[0].least:,} to {amount(types[0].most, 'rented machine')}"
+    what = "rented machines" if rented else "nodes"
     kinds = [f" of {one.key.removeprefix(NODES_OF)}" if one.key.startswith(NODES_OF) else "" for one in types]
-    return listed([f"{one.least:,} to {one.most:,} nodes{kind}" for one, kind in zip(types, kinds, strict=True)])
+    return listed([f"{one.least:,} to {one.most:,} {what}{kind}" for one, kind in zip(types, kinds, strict=True)])
 
 
 # ---- cards and tables --------------------------------------------------------------------------------
@@ -433,7 +432,17 @@ def premises_of(sizing: Sizing) -> list[Premise]:
     found.append(Premise(f"sizes: {ranges_words(sizing.types, rented=sizing.types[0].rented)}", why + "do not."))
     if sizing.cost_by in ("gpus", "nodes"):
         found.append(Premise("no prices", NO_PRICES, "Cluster"))
-    return found
+    return [*found, *rented_premises(sizing.rented_nodes)]
+
+
+def rented_premises(rented_nodes: int) -> list[Premise]:
+    """Return the assumption about nodes that come and go beside those that vary."""
+    if not rented_nodes:
+        return []
+    label = f"up to {amount(rented_nodes, 'rented node')}"
+    why = "They come and go as jobs need them, beside every size, and are paid as in its runs. For the cheapest mix of "
+    why += "both, ask Commit or rent."
+    return [Premise(label, why, "Cluster")]
 
 
 def rule_premises(rule: Rule, vary: Mapping[str, Value]) -> list[Premise]:

@@ -23,7 +23,7 @@ from dlsched.studies.growth.words import (
     sentence,
     table_rows,
 )
-from dlsched.studies.sizing.words import rule_premises
+from dlsched.studies.sizing.words import rented_premises, rule_premises
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
 from dlsched.ui.fields.targets import Goal, tag_of
@@ -182,7 +182,7 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, is_current: bool)
     answer = shown.answer
     parts.guard_rails(cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
     own = [] if shown.elsewhere else trust.premises(scenario)
-    premises = [*ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own]
+    premises = [*ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *rented_premises(answer.rented_nodes), *own]
     parts.sentence(sentence(answer), size_state.caveats(shown, scenario), premises, key="growth")
     parts.cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -16,6 +16,7 @@ from dlsched.studies.sizing.words import (
     headroom_rows,
     headroom_words,
     metric_names,
+    rented_premises,
     rule_premises,
 )
 from dlsched.ui.answers import Shown
@@ -43,7 +44,8 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
     own = [] if shown.elsewhere else trust.premises(scenario)
     sentence(
         " ".join(headroom_words(answer, room) for room in answer.headroom), size_state.caveats(shown, scenario),
-        [LOAD_ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own], key="headroom",
+        [LOAD_ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *rented_premises(answer.rented_nodes),
+         *own], key="headroom",
     )  # fmt: skip
     cards(headroom_cards(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -15,7 +15,7 @@ from dlsched.studies.design.factors import NODES_OF, factor_of
 from dlsched.studies.queues import busiest_types
 from dlsched.studies.sizing import SizeSpec, check, read_spec, usual_runs
 from dlsched.studies.sizing.answer import Sizing, one_more
-from dlsched.studies.sizing.sizes import ALL, most_nodes
+from dlsched.studies.sizing.sizes import ALL, is_one_number, most_nodes, varying_names
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES
 from dlsched.studies.sizing.words import (
     cards_of,
@@ -75,7 +75,7 @@ def ask(scenario: Scenario, question: str, wanted: str) -> Asked[SizeSpec]:
         runs = usual_runs(spec, exact=goal.exact)
         return f"Find {wanted}, {size_state.about(runs, scenario, goal.variant)}"
 
-    rented = scenario.cluster.free_slots
+    rented = scenario.cluster.rents_all
     sizes = ranges_words(spec.types, rented=rented)
     words = question.format(machines="rented machines" if rented else "nodes", sizes=sizes, goal=goal.words)
     return Asked(spec, words, f"Size, {scenario.name[:60]}", button)
@@ -105,15 +105,15 @@ def keys_of(scenario: Scenario) -> list[str]:
 
     Of more types than can vary at once those of the busiest queue come first.
     """
-    names = list(dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools))
+    names = varying_names(scenario.cluster)
     if len(names) > MOST_TYPES:
-        names = list(busiest_types(scenario.workload, scenario.cluster))
-    return [ALL] if scenario.cluster.free_slots or len(names) == 1 else [NODES_OF + name for name in names]
+        names = [name for name in busiest_types(scenario.workload, scenario.cluster) if name in names]
+    return [ALL] if is_one_number(scenario.cluster) else [NODES_OF + name for name in names]
 
 
-def name_of(key: str) -> str:
+def name_of(key: str, what: str = "nodes") -> str:
     """Return a number of nodes in words: "nodes", "A100 nodes"."""
-    return "nodes" if key == ALL else f"{key.removeprefix(NODES_OF)} nodes"
+    return what if key == ALL else f"{key.removeprefix(NODES_OF)} {what}"
 
 
 def _nodes(scenario: Scenario, goal: Goal) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _varying(scenario: Scenario, tag: str) -> list[str]:
 def _range(scenario: Scenario, key: str, tag: str) -> dict[str, Any]:
     today = int(factor_of(scenario, key).own(scenario) or 0)
     fields = {"least": 1 if key == ALL else 0, "most": most_nodes(today)}
-    what = "rented machines" if scenario.cluster.free_slots else name_of(key)
+    what = name_of(key, "rented machines" if scenario.cluster.rents_all else "nodes")
     labels = {"least": f"Search from … {safe(what)}", "most": f"to … {safe(what)}"}
     for side, usual in fields.items():
         field = f"size-{side}-{key}-{tag}"

@@ -282,9 +282,13 @@ def test_policies_that_plan_for_nodes_that_stay_are_refused():
         resolve_policy(Scenario(full_workload(), scaling_nodes()), "modelarts-greedy")
 
 
-def test_sizes_are_of_nodes_that_are_always_there():
-    with pytest.raises(InputError, match=r"a size is of nodes that are always there.*Commit or rent"):
-        sizes_of(Scenario(full_workload(), scaling_nodes()))
+def test_sizes_are_of_nodes_that_are_always_there_beside_those_that_are_rented():
+    cluster = scaling_nodes()
+    sizes = sizes_of(Scenario(full_workload(), cluster))
+    staying = {pool.vm.name for pool in cluster.pools if not pool.is_rented}
+    assert {one.name for one in sizes.types} == staying
+    assert sizes.rented_nodes == sum(pool.count for pool in cluster.pools if pool.is_rented) > 0
+    assert not sizes.fixed
 
 
 def test_evictions_make_a_scenario_random():

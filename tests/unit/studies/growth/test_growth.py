@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dlsched.domain.cluster import Terms
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.studies.design import Futures, changed
@@ -68,6 +69,25 @@ def test_every_month_is_a_run_by_hand() -> None:
     assert recovers_at(growth) == 6
     assert order_by(growth) == known(first_of(growth, "fails", "unsure")) - 3
     assert Growth.from_plain(growth.to_plain()) == growth
+
+
+def test_months_with_rented_nodes_are_runs_by_hand() -> None:
+    scenario = one_a_minute()
+    owned = scenario.cluster.pools[0].model_copy(update={"count": 1})
+    named = owned.vm.model_copy(update={"name": "the node's twin"})
+    rented = owned.model_copy(update={"vm": named, "terms": Terms(kind="on-demand", boot_s=30.0)})
+    scenario = scenario.replace(cluster=scenario.cluster.model_copy(update={"pools": (owned, rented)}))
+    growth = run_growth(asked(scenario, months=1, percent=100.0, futures=TEN), scenario)
+    assert [one.counts for one in growth.months] == [(1,)] * 2
+    for one in growth.months[1:]:
+        hand = changed(scenario, {"demand": float(f"{one.load:.12g}")}, one.draws[0].seed)
+        by_hand = simulate(hand, "fifo", seed=one.draws[0].seed).metrics["wait_mean"]
+        assert one.draws[0].values["wait_mean"] == by_hand
+    order = known(to_order(growth))
+    more = known(order.counts)[0] - 1
+    extra = f"Order {more} more node{'s' * (more != 1)} of {owned.vm.name} "
+    assert extra in sentence(growth)
+    assert f": {more + 1} nodes of {owned.vm.name} and up to 1 rented node hold" in sentence(growth)
 
 
 def test_a_month_has_to_do_so_many_times_the_jobs_that_today_does() -> None:

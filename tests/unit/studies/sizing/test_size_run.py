@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.cluster import Absence, Cluster, Pool, Terms, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
@@ -54,7 +54,55 @@ def exact_values(scenario: Scenario, changes: Mapping[str, int], policy: str = "
     return known(played.results[0][0].metrics)
 
 
+def partly_rented(seed: int) -> Scenario:
+    """Return the jobs of :func:`trace` on one owned node and up to two on demand, dearer, that boot in five minutes."""
+    rented = Pool(vm=NODE.model_copy(update={"name": "four on demand", "usd_per_h": 25.0}), count=2,
+                  terms=Terms(kind="on-demand", boot_s=300.0, idle_timeout_s=600.0))  # fmt: skip
+    return trace(seed, cluster=Cluster(pools=(Pool(vm=NODE, count=1), rented)))
+
+
 # ---- real runs against brute force -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beside_rented_nodes_no_size_tried_that_meets_the_target_costs_less_in_its_runs(seed: int) -> None:
+    scenario = partly_rented(seed)
+    answer = run_size(asked(scenario, ("wait_p95", 1800), headroom=True), scenario)
+    by_hand = [exact_values(scenario, {"nodes.four": nodes}) for nodes in range(9)]
+    met = [known(values["wait_p95"]) <= 1800 for values in by_hand]
+    assert met == sorted(met)  # else brute force may know a smaller one
+    assert [vm.key for vm in answer.types] == ["nodes.four"]
+    size = known(answer.answer)
+    usd = [known(values["cost_month"]) for values in by_hand]
+    tried = [one.counts[0] for one in answer.shown if met[one.counts[0]]]
+    assert size[0] in tried
+    assert usd[size[0]] == min(usd[nodes] for nodes in tried)
+    assert met.index(True) in tried
+    assert answer.words(size) == f"{size[0]} node{'s' * (size[0] != 1)} of four and up to 2 rented nodes"
+    assert known(cost_at(answer, size)).value == known(by_hand[size[0]]["cost_month"])  # what the runs pay, rent too
+    assert answer.size(size).usd_month is None  # no price times nodes
+    room = next(one for one in answer.headroom if one.counts == size)
+    more = {load.factor: load.draws[0] for load in room.loads}
+    for factor, draw in more.items():
+        hand = changed(scenario, {"nodes.four": size[0], "demand": factor}, draw.seed)
+        assert draw.values["wait_p95"] == simulate(hand, "fifo", seed=draw.seed).metrics["wait_p95"]
+    assert answer.model_validate(answer.to_plain()) == answer
+
+
+def test_where_all_nodes_are_rented_their_limit_is_the_size() -> None:
+    scenario = partly_rented(0)
+    scenario = scenario.replace(cluster=Cluster(pools=(scenario.cluster.pools[1],)))
+    answer = run_size(asked(scenario, ("wait_p95", 1800)), scenario)
+    met = [known(exact_values(scenario, {"nodes": nodes})["wait_p95"]) <= 1800 for nodes in range(1, 9)]
+    assert answer.answer == (met.index(True) + 1,)
+    assert answer.words(known(answer.answer)) == f"up to {met.index(True) + 1} rented machines"
+
+
+def test_rented_nodes_do_not_vary_beside_those_that_stay() -> None:
+    scenario = partly_rented(0)
+    types = [{"key": "nodes.four on demand", "least": 0, "most": 4}]
+    with pytest.raises(InputError, match=r"four on demand.*comes and goes beside nodes that are always there.*commit"):
+        run_size(asked(scenario, ("wait_p95", 1800), types=types), scenario)
 
 
 @pytest.mark.parametrize("seed", range(6))
