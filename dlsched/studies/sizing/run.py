@@ -94,22 +94,34 @@ def _settled(trials: SizeTrials) -> Counts | None:
 
 
 def _cheaper_in_runs(trials: SizeTrials, best: Counts) -> Counts:
-    """Return the size, or a larger one tried whose runs cost less beyond chance, where only runs tell the cost.
+    """Return the size, or a larger one whose runs cost less beyond chance, where only runs tell the cost.
 
-    Policies that rent what they need often pay about as much whatever the limit; chance must not choose among those.
+    One node more of each type is tried as long as that is cheaper. Policies that rent what they need often pay about as
+    much whatever the limit; chance must not choose among those.
     """
     if trials.sizes.cost_by != "runs":
         return best
-    less = {}
-    for size in trials.all_promising():
-        trials.complete(size)
-        change = trials.cost_change(size, best)
-        if trials.meets(size) and change is not None and _is_sure(change):
-            less[size] = change.value
-    found = min(less, key=lambda size: less[size], default=best)
+    found = best
+    while True:
+        for size in filter(trials.sizes.hold, _one_more(found)):
+            trials.complete(size)
+        less = {}
+        for size in trials.all_promising():
+            trials.complete(size)
+            change = trials.cost_change(size, best)
+            if trials.meets(size) and change is not None and _is_sure(change):
+                less[size] = change.value
+        cheapest_yet = min(less, key=lambda size: less[size], default=best)
+        if cheapest_yet == found:
+            break
+        found = cheapest_yet
     for size in below(trials.sizes.types, found):
         trials.complete(size)
     return found
+
+
+def _one_more(counts: Counts) -> list[Counts]:
+    return [(*counts[:place], count + 1, *counts[place + 1 :]) for place, count in enumerate(counts)]
 
 
 def _is_sure(change: Change) -> bool:
@@ -121,9 +133,8 @@ def _around(trials: SizeTrials, answer: Counts | None) -> bool:
     """Run what is shown beside the answer in all futures: one node more of each type; False when runs ran out."""
     if answer is None:
         return True
-    larger = [(*answer[:place], count + 1, *answer[place + 1 :]) for place, count in enumerate(answer)]
     try:
-        for counts in (answer, *larger):
+        for counts in (answer, *_one_more(answer)):
             trials.complete(counts)
     except OutOfRuns:
         return False

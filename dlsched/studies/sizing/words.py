@@ -167,7 +167,11 @@ def _price(sizing: Sizing, answer: Counts) -> str:
         return text
     if not more:
         return f"{text}, as much as today"
-    return f"{text}, {money_per_month(abs(more))} {'more' if more > 0 else 'less'} than today"
+    return f"{text}, {_more_or_less(more)} than today"
+
+
+def _more_or_less(usd: float) -> str:
+    return f"{money_per_month(abs(usd))} {'less' if usd < 0 else 'more'}"
 
 
 def why_none(sizing: Sizing) -> list[str]:
@@ -248,7 +252,7 @@ def neighbour_words(sizing: Sizing) -> str:
 def one_more_words(sizing: Sizing, more: OneMore) -> str:
     """Return what one node more costs and changes; that it would not help where nothing gets better."""
     what = "rented machine" if more.vm.rented else f"node of {more.vm.name}" if more.vm.name else "node"
-    usd = "" if more.usd_month is None else f" ({money_per_month(more.usd_month)} more)"
+    usd = "" if more.usd_month is None else f" ({_more_or_less(more.usd_month)})"
     better = [
         f"{KPIS[metric].label} {change_words(KPIS[metric], change, sizing.rule.basis)}"
         for metric, change in more.changes.items()

@@ -112,8 +112,8 @@ def keys_of(scenario: Scenario) -> list[str]:
 
 
 def name_of(key: str, what: str = "nodes") -> str:
-    """Return a number of nodes in words: "nodes", "A100 nodes"."""
-    return what if key == ALL else f"{key.removeprefix(NODES_OF)} {what}"
+    """Return a number of nodes in words: "nodes", "A100 nodes"; "8-GPU nodes" of a type "8-GPU node"."""
+    return what if key == ALL else f"{key.removeprefix(NODES_OF).removesuffix(' node')} {what}"
 
 
 def _nodes(scenario: Scenario, goal: Goal) -> dict[str, Any]:

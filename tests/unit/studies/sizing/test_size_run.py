@@ -78,6 +78,7 @@ def test_beside_rented_nodes_no_size_tried_that_meets_the_target_costs_less_in_i
     assert size[0] in tried
     assert usd[size[0]] == min(usd[nodes] for nodes in tried)
     assert met.index(True) in tried
+    assert usd[size[0]] <= usd[size[0] + 1]  # one more is always tried
     assert answer.words(size) == f"{size[0]} node{'s' * (size[0] != 1)} of four and up to 2 rented nodes"
     assert known(cost_at(answer, size)).value == known(by_hand[size[0]]["cost_month"])  # what the runs pay, rent too
     assert answer.size(size).usd_month is None  # no price times nodes
