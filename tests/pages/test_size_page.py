@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.cluster import Cluster, Pool, Terms, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import Runner
@@ -72,6 +72,23 @@ def test_without_due_times_or_prices_there_are_no_such_targets_and_a_way_to_them
     assert not app.exception
     assert kept(store).cluster.usd_per_h is not None
     assert "Costs need prices." not in shown(app)
+
+
+@pytest.mark.parametrize(("part", "question"), [
+    ("Size", "How many nodes keep p95 wait at most 1 h, under FIFO? Search from 0 to 8 nodes of two."),
+    ("Headroom", "How many more jobs can today's cluster and the cheapest size handle"),
+    ("Growth", "Until when does the cluster keep p95 wait at most 1 h"),
+])  # fmt: skip
+def test_beside_rented_nodes_those_that_stay_are_asked_about(
+    store: Store, open_page: OpenPage, part: str, question: str
+) -> None:
+    plain = scenario()
+    (owned,) = plain.cluster.pools
+    rented = Pool(vm=owned.vm.model_copy(update={"name": "more"}), count=3, terms=Terms(kind="on-demand"))
+    app = opened(store, open_page, plain.replace(cluster=Cluster(pools=(owned, rented))), part=part)
+    assert not app.exception
+    assert not app.error
+    assert question in shown(app)
 
 
 @pytest.mark.parametrize("part", ["Size", "Growth"])
