@@ -288,8 +288,8 @@ class Cluster(FrozenModel):
 
     @property
     def rents_all(self) -> bool:
-        """Whether no node is always there."""
-        return self.free_slots or all(pool.is_rented for pool in self.pools if pool.count)
+        """Whether no pool is of nodes that are always there, be it one without nodes today."""
+        return self.free_slots or all(pool.is_rented for pool in self.pools)
 
     @property
     def rents(self) -> bool:

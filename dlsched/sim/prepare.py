@@ -116,12 +116,12 @@ def refuse_beyond_limits(scenario: Scenario) -> None:
     )
 
 
-def refuse_rented_nodes(scenario: Scenario, why: str, instead: str = "use simulate and compare") -> None:
-    """Raise InputError, with this reason and this way out, where nodes on demand or spot nodes come and go."""
+def refuse_rented_nodes(scenario: Scenario, why: str) -> None:
+    """Raise InputError, with this reason, where nodes on demand or spot nodes come and go."""
     pools = scenario.cluster.rented_pools
     if pools:
         pool = scenario.cluster.pools[pools[0]]
-        do = f"Make these nodes owned (leave out their terms), or {instead}"
+        do = "Make these nodes owned (leave out their terms), or use simulate and compare"
         raise InputError("cluster", f"rents nodes of {pool.vm.name} ({pool.kind}) as jobs need them; {why}", do)
 
 

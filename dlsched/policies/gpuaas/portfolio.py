@@ -61,9 +61,10 @@ class Portfolio:
         """Return whether a play of these jobs holds few enough decisions between those that jobs give."""
         if by_hour and instance.num_nodes > MOST_NODES_BY_HOUR:
             return False
-        period_s = self._params.period_s if change_s > 0 and self._params.period_s is not None else np.inf
+        reviews_s = [_review_s(self._params, change_s), HOUR_S if by_hour else None]
+        review_s = min((every_s for every_s in reviews_s if every_s is not None), default=np.inf)
         busy_s = instance.fastest[np.isfinite(instance.fastest)].sum() / instance.num_nodes
-        return bool(busy_s <= MOST_REVIEWS * min(period_s, HOUR_S if by_hour else np.inf))
+        return bool(busy_s <= MOST_REVIEWS * review_s)
 
 
 def _cheapest(present: Play, known: Known, rules: dict[str, Rule], chosen: str) -> str:
@@ -76,14 +77,21 @@ def _cheapest(present: Play, known: Known, rules: dict[str, Rule], chosen: str) 
     return chosen
 
 
+def _review_s(params: MarketParams, change_s: float) -> float | None:
+    """Return the time between decisions by period alone in a play; None = there are none.
+
+    They are played only where a change costs a restart: else they change little and cost much.
+    """
+    return params.period_s if change_s > 0 else None
+
+
 def _rules(params: MarketParams, *, change_s: float = 0.0, by_hour: bool = False) -> dict[str, Rule]:
     """Return Market and the other renting policies as rules, each as it decides on its own.
 
     Without those that solve (P1) exactly, which take too long, and the four by dynamic programming, which cost less
-    than all others nowhere on the grid of decision 072 where Market is not far ahead, but for one draw. Decisions by
-    period alone are played only where a change costs a restart: else they change little and cost much.
+    than all others nowhere on the grid of decision 072 where Market is not far ahead, but for one draw.
     """
-    review_s = params.period_s if change_s > 0 else None
+    review_s = _review_s(params, change_s)
 
     def priced(*, mixing: bool, keeps: bool = False) -> Rule:
         settings = MarketSettings(mixing, params.wait_h * HOUR_S, params.later_price)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from dlsched.domain.model import FrozenModel
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
-from dlsched.studies.sizing.answer import Counts, VmRange
+from dlsched.studies.sizing.answer import Counts, VmRange, counts_words
 from dlsched.studies.sizing.question import TargetsAnswer
 from dlsched.studies.sizing.rule import Check, Replicate, judge
 from dlsched.wording.formats import number
@@ -85,6 +85,10 @@ class Growth(TargetsAnswer):
         """Return the verdict on a month."""
         found = self.months[month]
         return judge(self.rule.model_copy(update={"basis": found.basis}), found.draws, found.error)
+
+    def words(self, counts: Counts) -> str:
+        """Return nodes in words, with what is rented beside them."""
+        return counts_words(self.types, counts, self.rented_nodes)
 
     def load_of(self, month: int) -> str:
         """Return by what a month's jobs are multiplied: "1.03x"."""

@@ -118,17 +118,14 @@ def order_words(growth: Growth) -> str:
     late = f"now ({amount(-by, 'month')} overdue)" if by < 0 else f"by {growth.name_of(by)}"
     if order is None or order.counts is None:
         asked = [one for one in growth.orders if one.counts is None]
-        most = (
-            f": no size up to {counts_words(growth.types, asked[0].most, growth.rented_nodes)} holds" if asked else ""
-        )
+        most = f": no size up to {growth.words(asked[0].most)} holds" if asked else ""
         return f"Order {late}{most}."
     more = tuple(a - b for a, b in zip(order.counts, order.planned, strict=True))
     extra = counts_words(growth.types, more, more="more ")
     usd = "" if order.usd_more is None else f", {money_per_month(order.usd_more)} more"
     hold = "holds" if sum(order.counts) == 1 and not growth.rented_nodes else "hold"
-    held = counts_words(growth.types, order.counts, growth.rented_nodes)
     until = f"{'in' if len(growth.orders) == 1 else 'through'} {growth.name_of(order.month)}"
-    return f"Order {extra} {late}: {held} {hold} {until}{usd}."
+    return f"Order {extra} {late}: {growth.words(order.counts)} {hold} {until}{usd}."
 
 
 def nodes_words(growth: Growth, month: int) -> str:

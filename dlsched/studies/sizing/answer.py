@@ -139,6 +139,11 @@ class Sizing(TargetsAnswer):
         return counts_words(self.types, counts, self.rented_nodes)
 
 
+def above(counts: Counts) -> list[Counts]:
+    """Return the sizes with one node more of each type, in turn."""
+    return [(*counts[:place], count + 1, *counts[place + 1 :]) for place, count in enumerate(counts)]
+
+
 def counts_words(types: Sequence[VmRange], counts: Counts, rented_nodes: int = 0, more: str = "") -> str:
     """Return a size in words, with what is rented beside it; types of which there are none are left out.
 
@@ -313,8 +318,7 @@ def one_more(sizing: Sizing) -> list[OneMore]:
         return []
     found = []
     shown = {size.counts for size in sizing.shown if not size.error}
-    for place, vm in enumerate(sizing.types):
-        counts = (*answer[:place], answer[place] + 1, *answer[place + 1 :])
+    for vm, counts in zip(sizing.types, above(answer), strict=True):
         if counts in shown:
             metrics = [target.metric for target in sizing.rule.targets]
             changes = {metric: difference(sizing, counts, answer, metric) for metric in metrics}

@@ -10,7 +10,7 @@ from dlsched.metrics.bounds.fluid import needs_of
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.studies.design import changed
 from dlsched.studies.simulation import simulate
-from dlsched.studies.sizing.answer import Counts, Size, cost_of, counts_words
+from dlsched.studies.sizing.answer import Size, cost_of
 from dlsched.studies.sizing.rule import Check, judge
 from dlsched.studies.sizing.search import OutOfRuns
 from dlsched.studies.sizing.sizes import Sizes
@@ -38,7 +38,7 @@ def _cannot_run(sizes: Sizes, checked: list[tuple[Size, Check]]) -> list[str]:
     if not troubled:
         return []
     size, check = troubled[-1]
-    return [f"{counts_words(sizes.types, size.counts, sizes.rented_nodes)}: {check.why}"]
+    return [f"{sizes.words(size.counts)}: {check.why}"]
 
 
 def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: SizeTrials) -> list[str]:
@@ -81,10 +81,6 @@ def _too_dear(sizes: Sizes, trials: SizeTrials, checked: list[tuple[Size, Check]
             of = cost_of(whole, sizes.cost_by, rule)
             costs = "" if of is None else f" and costs {money_per_month(of.value)}"
             missed = ", ".join(target.words for target in rising)
-            best = f"{_words(sizes, size.counts)} is the cheapest tried that meets the other targets{costs}"
+            best = f"A cluster of {sizes.words(size.counts)} is the cheapest tried that meets the other targets{costs}"
             return [f"{best}: not {missed}"]
     return []
-
-
-def _words(sizes: Sizes, counts: Counts) -> str:
-    return f"A cluster of {counts_words(sizes.types, counts, sizes.rented_nodes)}"

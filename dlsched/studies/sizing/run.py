@@ -11,7 +11,7 @@ from dlsched.store.record import CellStore
 from dlsched.studies.design import Variant, check_variant
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.simulation import Progress
-from dlsched.studies.sizing.answer import Counts, Headroom, Sizing, Status
+from dlsched.studies.sizing.answer import Counts, Headroom, Sizing, Status, above
 from dlsched.studies.sizing.campaigns import campaign_of
 from dlsched.studies.sizing.headroom import headroom_of
 from dlsched.studies.sizing.reasons import reasons
@@ -103,7 +103,7 @@ def _cheaper_in_runs(trials: SizeTrials, best: Counts) -> Counts:
         return best
     found = best
     while True:
-        for size in filter(trials.sizes.hold, _one_more(found)):
+        for size in filter(trials.sizes.hold, above(found)):
             trials.complete(size)
         less = {}
         for size in trials.all_promising():
@@ -120,10 +120,6 @@ def _cheaper_in_runs(trials: SizeTrials, best: Counts) -> Counts:
     return found
 
 
-def _one_more(counts: Counts) -> list[Counts]:
-    return [(*counts[:place], count + 1, *counts[place + 1 :]) for place, count in enumerate(counts)]
-
-
 def _is_sure(change: Change) -> bool:
     """Whether a cost is less in nearly all futures: many sizes are compared, and chance must win none of them."""
     return change.verdict == "better" and (change.kind == "exact" or change.better >= least_declared(change.n))
@@ -134,7 +130,7 @@ def _around(trials: SizeTrials, answer: Counts | None) -> bool:
     if answer is None:
         return True
     try:
-        for counts in (answer, *_one_more(answer)):
+        for counts in (answer, *above(answer)):
             trials.complete(counts)
     except OutOfRuns:
         return False

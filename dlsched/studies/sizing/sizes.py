@@ -12,7 +12,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import HOURS_PER_MONTH
 from dlsched.studies.design.factor import Value
 from dlsched.studies.design.factors import NODES_OF, changed, factor_of, pool_of
-from dlsched.studies.sizing.answer import CostBy, Counts, VmRange
+from dlsched.studies.sizing.answer import CostBy, Counts, VmRange, counts_words
 from dlsched.studies.sizing.conditions import refuse_options
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES, TypeRange
 
@@ -41,6 +41,10 @@ class Sizes:
     def changes(self, counts: Counts) -> dict[str, float | str]:
         """Return the changes of the scenario that make a size."""
         return {one.key: count for one, count in zip(self.types, counts, strict=True)}
+
+    def words(self, counts: Counts) -> str:
+        """Return a size in words, with what is rented beside it."""
+        return counts_words(self.types, counts, self.rented_nodes)
 
     def hold(self, counts: Counts) -> bool:
         """Whether a size is within the ranges."""
@@ -79,7 +83,6 @@ def sizes_of(scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
     types = tuple(_range(scenario, one) for one in ranges)
     cluster = scenario.cluster
     keys = {one.key for one in types}
-    rented = [] if keys == {ALL} else [cluster.pools[number] for number in cluster.rented_pools]
     others = () if keys == {ALL} else tuple(pool for pool in cluster.pools if NODES_OF + pool.vm.name not in keys)
     fixed = tuple(pool for pool in others if not pool.is_rented)
     priced = all(vm.usd_per_h is not None for vm in _vms(scenario, others, types))
@@ -87,7 +90,7 @@ def sizes_of(scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
         return Sizes(types, (), "runs" if priced else "nodes")
     gpus = sum(one.gpus for one in types)
     cost_by: CostBy = ("runs" if cluster.rents_nodes else "price") if priced else "gpus" if gpus else "nodes"
-    return Sizes(types, fixed, cost_by, sum(pool.count for pool in rented))
+    return Sizes(types, fixed, cost_by, sum(pool.count for pool in others if pool.is_rented))
 
 
 def sizes_under(condition: Mapping[str, Value], scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
@@ -144,11 +147,9 @@ def _range(scenario: Scenario, one: TypeRange) -> VmRange:
         raise InputError(f"size, VM type {one.key!r:.80}", "is no number of nodes", names_hint(one.key, known))
     today = factor_of(scenario, one.key).own(scenario)
     vm = _vm(scenario, one.key)
-    if vm is not None and not scenario.cluster.rents_all and vm.name not in varying_names(scenario.cluster):
+    if vm is not None and vm.name not in varying_names(scenario.cluster):
         why = "comes and goes beside nodes that are always there"
-        do = (
-            "Vary those, or ask how many nodes to commit to: Commit or rent on the page Capacity, or the command commit"
-        )
+        do = "Vary those, or ask for the cheapest mix: Commit or rent on the page Capacity, or the command commit"
         raise InputError(f"size, VM type {vm.name!r:.80}", why, do)
     return VmRange(
         key=one.key,

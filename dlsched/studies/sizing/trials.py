@@ -14,7 +14,7 @@ from dlsched.metrics.summary import Metrics
 from dlsched.store.record import CellStore
 from dlsched.studies.design import Futures, RunResult, Variant, basis_of, check_variant, run_variants
 from dlsched.studies.simulation import Progress
-from dlsched.studies.sizing.answer import COST, Counts, Load, Size, counts_words, jobs_words, paired
+from dlsched.studies.sizing.answer import COST, Counts, Load, Size, jobs_words, paired
 from dlsched.studies.sizing.conditions import condition_at
 from dlsched.studies.sizing.rule import Replicate, Rule, decided, promises
 from dlsched.studies.sizing.search import OutOfRuns
@@ -230,9 +230,7 @@ class SizeTrials:
         told, before = self._means.progress, self.runs
         if told is None:
             return None
-        words = counts_words(self.sizes.types, place[0], self.sizes.rented_nodes) + (
-            f", {jobs_words(place[1])}" if place[1] != 1.0 else ""
-        )
+        words = self.sizes.words(place[0]) + (f", {jobs_words(place[1])}" if place[1] != 1.0 else "")
         spans = [one.most - one.least + 1 for one in self.sizes.types]
         total = self._expected or usual_runs(self._spec, spans, exact=self.rule_at(1.0).exact)
 

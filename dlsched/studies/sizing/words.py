@@ -444,9 +444,8 @@ def rented_premises(rented_nodes: int) -> list[Premise]:
     if not rented_nodes:
         return []
     label = f"up to {amount(rented_nodes, 'rented node')}"
-    why = "They come and go as jobs need them, beside every size, and are paid as in its runs. For the cheapest mix of "
-    why += "both, ask Commit or rent."
-    return [Premise(label, why, "Cluster")]
+    why = "They come and go as jobs need them, whatever the size, and cost what its runs pay. For a cheaper mix, ask "
+    return [Premise(label, why + "Commit or rent.", "Cluster")]
 
 
 def rule_premises(rule: Rule, vary: Mapping[str, Value]) -> list[Premise]:

@@ -73,8 +73,9 @@ def test_every_month_is_a_run_by_hand() -> None:
 
 def test_months_with_rented_nodes_are_runs_by_hand() -> None:
     scenario = one_a_minute()
-    owned = scenario.cluster.pools[0].model_copy(update={"count": 1})
-    named = owned.vm.model_copy(update={"name": "the node's twin"})
+    vm = scenario.cluster.pools[0].vm.model_copy(update={"name": "2-GPU node"})
+    owned = scenario.cluster.pools[0].model_copy(update={"vm": vm, "count": 1})
+    named = vm.model_copy(update={"name": "the node's twin"})
     rented = owned.model_copy(update={"vm": named, "terms": Terms(kind="on-demand", boot_s=30.0)})
     scenario = scenario.replace(cluster=scenario.cluster.model_copy(update={"pools": (owned, rented)}))
     growth = run_growth(asked(scenario, months=1, percent=100.0, futures=TEN), scenario)

@@ -24,6 +24,7 @@ from dlsched.studies.simulation import simulate
 from dlsched.studies.sizing import run_size, trials
 from dlsched.studies.sizing.answer import Sizing, check_at, check_load, cost_at, frontier, left_out, one_more
 from dlsched.studies.sizing.rule import judge
+from dlsched.studies.sizing.sizes import sizes_of
 from dlsched.studies.sizing.words import sentence
 from dlsched.studies.what_if import WhatIfSpec, run_what_if
 from tests.support.known import known
@@ -97,6 +98,22 @@ def test_where_all_nodes_are_rented_their_limit_is_the_size() -> None:
     met = [known(exact_values(scenario, {"nodes": nodes})["wait_p95"]) <= 1800 for nodes in range(1, 9)]
     assert answer.answer == (met.index(True) + 1,)
     assert answer.words(known(answer.answer)) == f"up to {met.index(True) + 1} rented machines"
+
+
+def test_an_owned_type_without_nodes_today_varies_beside_the_rented_ones() -> None:
+    scenario = partly_rented(0)
+    owned, rented = scenario.cluster.pools
+    none = scenario.replace(cluster=Cluster(pools=(owned.model_copy(update={"count": 0}), rented)))
+    sizes = sizes_of(none)
+    assert [(vm.key, vm.rented, vm.today) for vm in sizes.types] == [("nodes.four", False, 0)]
+    assert (sizes.words((0,)), sizes.words((1,))) == ("up to 2 rented nodes", "1 node of four and up to 2 rented nodes")
+
+
+def test_of_two_rented_types_each_has_its_limit() -> None:
+    (_, rented), spot = partly_rented(0).cluster.pools, Terms(kind="spot")
+    other = rented.model_copy(update={"vm": SMALL, "count": 3, "terms": spot})
+    sizes = sizes_of(trace(0, cluster=Cluster(pools=(rented, other))))
+    assert sizes.words(sizes.today) == "up to 2 rented machines of four on demand and up to 3 rented machines of two"
 
 
 def test_rented_nodes_do_not_vary_beside_those_that_stay() -> None:
