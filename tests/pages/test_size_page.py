@@ -75,7 +75,7 @@ def test_without_due_times_or_prices_there_are_no_such_targets_and_a_way_to_them
 
 
 @pytest.mark.parametrize(("part", "question"), [
-    ("Size", "How many nodes keep p95 wait at most 1 h, under FIFO? Search from 0 to 8 nodes of two."),
+    ("Size", "How many nodes keep p95 wait at most 1 h, under FIFO? Search from 0 to 20 nodes of two."),
     ("Headroom", "How many more jobs can today's cluster and the cheapest size handle"),
     ("Growth", "Until when does the cluster keep p95 wait at most 1 h"),
 ])  # fmt: skip

@@ -18,7 +18,7 @@ from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES, TypeRange
 
 ALL = "nodes"
 LARGEST_FACTOR, LARGEST_LEAST = 4, 8
-"""Without a range, up to so many times today's nodes, and at least up to so many."""
+"""Without a range, up to so many times today's nodes, those rented beside them included; at least up to so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ def sizes_under(condition: Mapping[str, Value], scenario: Scenario, ranges: tupl
 
 
 def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
-    """Return every type of ``varying_names`` from none, or one node, to four times today's and at least eight.
+    """Return every type of ``varying_names`` from none, or one node, to :func:`most_by_default`.
 
     Raises
     ------
@@ -117,12 +117,13 @@ def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
     cluster = scenario.cluster
     names = varying_names(cluster)
     if is_one_number(cluster):
-        return (TypeRange(key=ALL, least=1, most=most_nodes(cluster.num_nodes)),)
+        return (TypeRange(key=ALL, least=1, most=most_by_default(cluster, cluster.num_nodes)),)
     if len(names) > MOST_TYPES:
         why = f"has {len(names)} VM types, at most {MOST_TYPES} can vary at once"
         raise InputError("size, cluster", why, "Name those that may vary, with least and most nodes")
     today = {name: sum(pool.count for pool in cluster.pools if pool.vm.name == name) for name in names}
-    return tuple(TypeRange(key=NODES_OF + name, least=0, most=most_nodes(count)) for name, count in today.items())
+    mosts = {name: most_by_default(cluster, count) for name, count in today.items()}
+    return tuple(TypeRange(key=NODES_OF + name, least=0, most=most) for name, most in mosts.items())
 
 
 def is_one_number(cluster: Cluster) -> bool:
@@ -136,8 +137,14 @@ def varying_names(cluster: Cluster) -> list[str]:
     return list(dict.fromkeys(staying or [pool.vm.name for pool in cluster.pools]))
 
 
+def most_by_default(cluster: Cluster, today: int) -> int:
+    """Return the most nodes of a type that are tried where no range is given: it may replace all rented ones."""
+    beside = 0 if cluster.rents_all else sum(pool.count for pool in cluster.pools if pool.is_rented)
+    return most_nodes(today + beside)
+
+
 def most_nodes(today: int) -> int:
-    """Return the most nodes that are tried where no range is given."""
+    """Return the most nodes that are tried where so many are there today."""
     return min(MOST_NODES, max(LARGEST_LEAST, LARGEST_FACTOR * today))
 
 

@@ -15,7 +15,7 @@ from dlsched.studies.design.factors import NODES_OF, factor_of
 from dlsched.studies.queues import busiest_types
 from dlsched.studies.sizing import SizeSpec, check, read_spec, usual_runs
 from dlsched.studies.sizing.answer import Sizing, one_more
-from dlsched.studies.sizing.sizes import ALL, is_one_number, most_nodes, varying_names
+from dlsched.studies.sizing.sizes import ALL, is_one_number, most_by_default, varying_names
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES
 from dlsched.studies.sizing.words import (
     cards_of,
@@ -148,7 +148,7 @@ def _varying(scenario: Scenario, tag: str) -> list[str]:
 
 def _range(scenario: Scenario, key: str, tag: str) -> dict[str, Any]:
     today = int(factor_of(scenario, key).own(scenario) or 0)
-    fields = {"least": 1 if key == ALL else 0, "most": most_nodes(today)}
+    fields = {"least": 1 if key == ALL else 0, "most": most_by_default(scenario.cluster, today)}
     what = name_of(key, "rented machines" if scenario.cluster.rents_all else "nodes")
     labels = {"least": f"Search from … {safe(what)}", "most": f"to … {safe(what)}"}
     for side, usual in fields.items():

@@ -127,7 +127,7 @@ def _rental_suggestions(scenario: Scenario) -> None:
     """Offer to reserve the first type that is rented, and to wait for owned nodes before renting, or not to."""
     cluster = scenario.cluster
     name = cluster.pools[cluster.rented_pools[0]].vm.name
-    st.button(f"{safe(name, 20)} reserved", key="whatif-try-reserved", on_click=form.set_change,
+    st.button(f"Reserve {safe(name, 20)}", key="whatif-try-reserved", on_click=form.set_change,
               args=(f"terms.{name}", "reserved"),
               help="Always there and always paid, instead of rented as needed")  # fmt: skip
     waits = cluster.rent_after_s > 0
