@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,9 @@ from dlsched.figures.base import (
     plain,
     top_of,
 )
-from dlsched.figures.palette import BLUE, DASHES, PINK, TEAL, Theme, colours
+from dlsched.figures.palette import BLUE, BRICK, DASHES, OLIVE, ORANGE, PINK, SKY, TEAL, UMBER, Theme, colours
 from dlsched.studies.inspect.queues.answer import CAUSE_WORDS, Band, Cause, Queues
+from dlsched.studies.inspect.queues.states import NOBODY
 from dlsched.studies.inspect.queues.words import fairness_words, stopped_words, unit_of
 from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, capital, count, duration, number, share
@@ -33,6 +35,17 @@ MOST_NAMED = 18
 SHAPES: dict[Cause, str] = {"lent": "/", "quota": "", "strict": "x", "leaving": ".", "nodes": "\\", "other": "-"}
 PLACES: dict[Cause, int] = {"lent": 0, "quota": 1, "strict": 4, "leaving": 2, "nodes": 3, "other": 5}
 """Hatching and mark of each cause of waiting, so that neighbours differ without colour."""
+LENDERS = ((TEAL, "/"), (OLIVE, "\\"), (BRICK, "x"), (SKY, "+"), (UMBER, "-"))
+"""Mark and hatching of the cohorts that lend, in the order of their names; more of them look alike."""
+
+
+class _Lender(NamedTuple):
+    """How what is borrowed of a cohort is drawn, and the band whose trace stands in the legend."""
+
+    label: str
+    colour: str
+    shape: str
+    first: Band
 
 
 def quota_chart(answer: Queues, queues: Sequence[str], theme: Theme, clock: Clock = DAYS, flavor: str = "") -> Chart:
@@ -45,7 +58,7 @@ def quota_chart(answer: Queues, queues: Sequence[str], theme: Theme, clock: Cloc
     if not bands:
         nothing = framed(go.Figure(), theme, title="No queue chosen", x="", y="")
         return Chart(nothing, "No queue is chosen.", pd.DataFrame())
-    axis = TimeAxis.over(answer.start_s, answer.end_s, clock)
+    axis, lenders = TimeAxis.over(answer.start_s, answer.end_s, clock), _lenders(answer, bands, theme)
     with_waits = not flavor
     rows = [row for band in bands for row in ([("waiting", band)] if with_waits else []) + [("quota", band)]]
     heights = [WAIT_PX if kind == "waiting" else BAND_PX for kind, _ in rows]
@@ -57,7 +70,7 @@ def quota_chart(answer: Queues, queues: Sequence[str], theme: Theme, clock: Cloc
         if kind == "waiting":
             _waiting(figure, band, axis, theme, place, unit.many, first=first)
         else:
-            _quota(figure, band, axis, theme, place, unit.many, first=first)
+            _quota(figure, band, axis, theme, place, unit.many, lenders, first=first)
     title = f"{capital(unit.many)} by queue: used, borrowed and lent" + (f" on {plain(flavor)}" if flavor else "")
     framed(figure, theme, title=title, x=axis, y="", height=AROUND_PX + sum(heights))
     figure.update_xaxes(title={"text": ""}, showticklabels=False)
@@ -84,10 +97,26 @@ def quota_chart(answer: Queues, queues: Sequence[str], theme: Theme, clock: Cloc
         f"{number(max(band.lent))} {unit.many}"
         for band in bands
     )
-    return Chart(figure, f"{told}.", _quota_table(bands, axis, unit.one))
+    return Chart(figure, f"{told}.", _quota_table(bands, axis, unit.one, lenders))
 
 
-def _quota(figure: go.Figure, band: Band, axis: TimeAxis, theme: Theme, row: int, unit: str, *, first: bool) -> None:
+def _lenders(answer: Queues, bands: Sequence[Band], theme: Theme) -> dict[str, _Lender]:
+    """Return how the cohorts are drawn that lend to these bands; one has the same look in all charts of a run."""
+    all_names = sorted({name for band in answer.bands for name in band.lenders} - {NOBODY})
+    looks = {name: (theme.marks[mark], shape) for name, (mark, shape) in zip(all_names, LENDERS, strict=False)}
+    looks[NOBODY] = theme.marks[ORANGE], "."
+    found = {}
+    for name in dict.fromkeys(name for band in bands for name in band.lenders):
+        colour, shape = looks.get(name, (theme.other, ""))
+        label = "used above all quotas" if name == NOBODY else f"borrowed from {plain(name)}"
+        found[name] = _Lender(label, colour, shape, next(band for band in bands if name in band.lenders))
+    return found
+
+
+def _quota(
+    figure: go.Figure, band: Band, axis: TimeAxis, theme: Theme, row: int, unit: str, lenders: Mapping[str, _Lender],
+    *, first: bool,
+) -> None:  # fmt: skip
     x, used, borrowed, lent = axis.at(band.time_s), np.array(band.used), np.array(band.borrowed), np.array(band.lent)
     own, nominal = used - borrowed, np.array(band.nominal)
     running = band.running_jobs or (0.0,) * len(used)
@@ -95,9 +124,10 @@ def _quota(figure: go.Figure, band: Band, axis: TimeAxis, theme: Theme, row: int
     told = np.array(
         [
             f"{plain(band.queue)}: {number(u)} of {number(q)} {unit} used"
-            + (f", {number(b)} borrowed" if b else "") + (f", {number(gone)} lent" if gone else "")
+            + "".join(f", {number(of[k])} {lenders[name].label}" for name, of in band.lenders.items() if of[k])
+            + (f", {number(gone)} lent" if gone else "")
             + (f"<br>{amount(int(r), 'job')} running, {amount(int(w), 'job')} waiting" if band.running_jobs else "")
-            for u, q, b, gone, r, w in zip(used, nominal, borrowed, lent, running, waits, strict=True)
+            for k, (u, q, gone, r, w) in enumerate(zip(used, nominal, lent, running, waits, strict=True))
         ],
         dtype=object,
     )  # fmt: skip
@@ -107,11 +137,18 @@ def _quota(figure: go.Figure, band: Band, axis: TimeAxis, theme: Theme, row: int
         fillcolor=theme.marks[BLUE], name="used within quota", legendgroup="own", showlegend=first, hoverinfo="skip",
         row=row, col=1,
     )  # fmt: skip
+    top = own
+    for name, borrowed_of in band.lenders.items():
+        label, colour, shape, first_band = lenders[name]
+        top = top + np.array(borrowed_of)
+        figure.add_scatter(
+            x=x, y=top, mode="lines", line={**line, "color": colour}, fill="tonexty",
+            fillpattern=area_hatch(1, colour, theme.ground) | {"shape": shape}, name=label, legendgroup=label,
+            showlegend=first_band is band, hoverinfo="skip", row=row, col=1,
+        )  # fmt: skip
     figure.add_scatter(
-        x=x, y=used, mode="lines", line={**line, "color": theme.marks[TEAL]}, fill="tonexty",
-        fillpattern=area_hatch(1, theme.marks[TEAL], theme.ground), name="borrowed", legendgroup="borrowed",
-        showlegend=first, customdata=told, hovertemplate="%{customdata}<br>from " + axis.hover + "<extra></extra>",
-        row=row, col=1,
+        x=x, y=used, mode="lines", line={**line, "width": 0}, name="used", showlegend=False, customdata=told,
+        hovertemplate="%{customdata}<br>from " + axis.hover + "<extra></extra>", row=row, col=1,
     )  # fmt: skip
     figure.add_scatter(
         x=x, y=-lent, mode="lines", line={**line, "color": theme.marks[PINK]}, fill="tozeroy",
@@ -134,11 +171,12 @@ def _waiting(figure: go.Figure, band: Band, axis: TimeAxis, theme: Theme, row: i
     )  # fmt: skip
 
 
-def _quota_table(bands: Sequence[Band], axis: TimeAxis, unit: str) -> pd.DataFrame:
+def _quota_table(bands: Sequence[Band], axis: TimeAxis, unit: str, lenders: Mapping[str, _Lender]) -> pd.DataFrame:
     names = ("nominal", "used", "borrowed", "lent", "waiting")
     parts = [
         pd.DataFrame({axis.column: axis.at(band.time_s), "queue": band.queue}
-                     | {f"{name} ({unit}s)": getattr(band, name) for name in names if getattr(band, name)})
+                     | {f"{name} ({unit}s)": getattr(band, name) for name in names if getattr(band, name)}
+                     | {f"{lenders[name].label} ({unit}s)": amount for name, amount in band.lenders.items()})
         for band in bands
     ]  # fmt: skip
     return pd.concat(parts, ignore_index=True)

@@ -1,5 +1,6 @@
 """Charts of a run with quotas: what is drawn, in words and as tables; light and dark."""
 
+import numpy as np
 import pytest
 
 from dlsched.figures.palette import DARK, LIGHT
@@ -20,12 +21,34 @@ def test_quota_over_time(answer, theme):
     assert chart.alt == (
         "vision: quota 8, used at most 12, lent at most 0 GPUs; language: quota 8, used at most 8, lent at most 4 GPUs."
     )
-    traces = [trace for trace in chart.figure.data if trace.name == "borrowed"]
-    assert [max(trace.y) for trace in traces] == [12, 8]
-    assert [trace.showlegend for trace in traces] == [True, False]
+    traces = [trace for trace in chart.figure.data if trace.name == "borrowed from research"]
+    assert [(max(trace.y), trace.showlegend) for trace in traces] == [(12, True)]  # language borrows nothing
+    told = next(trace for trace in chart.figure.data if trace.customdata is not None and max(trace.y) == 12).customdata
+    assert "vision: 12 of 8 GPUs used, 4 borrowed from research<br>3 jobs running, 0 jobs waiting" in told
+    assert chart.table["borrowed from research (GPUs)"].max() == 4
     assert min(next(t for t in chart.figure.data if t.name.startswith("lent") and min(t.y) < 0).y) == -4
     assert set(chart.table["queue"]) == set(TEAMS)
     assert "No queue" in quota_chart(answer, [], theme).alt
+
+
+def test_what_is_borrowed_looks_like_the_cohort_that_lends_it(answer):
+    vision = answer.bands[0]
+    nothing = (0.0,) * len(vision.time_s)
+    own, above = vision.borrowed, tuple(2 * value for value in vision.borrowed)
+    all_of_it = {"borrowed": above, "used": tuple(np.add(vision.used, own)), "lenders": {"research": own, "all": own}}
+    other = {"borrowed": own, "used": tuple(np.add(vision.nominal, own)), "lent": nothing, "lenders": {"all": own}}
+    mixed = answer.model_copy(update={"bands": (vision.model_copy(update=all_of_it),
+                                                vision.model_copy(update={"queue": "language"} | other))})  # fmt: skip
+    traces = [trace for trace in quota_chart(mixed, TEAMS, LIGHT).figure.data if (trace.name or "").startswith("bor")]
+    assert [(trace.name, trace.showlegend) for trace in traces] == [
+        ("borrowed from research", True), ("borrowed from all", True), ("borrowed from all", False),
+    ]  # fmt: skip
+    assert list(traces[1].y) == list(np.add(vision.used, own))  # on top of what research lends
+    looks = [(trace.line.color, trace.fillpattern.shape) for trace in traces]
+    assert looks[1] == looks[2]
+    assert len(set(looks)) == 2
+    alone = quota_chart(mixed, ["language"], LIGHT)  # a cohort keeps its look whatever is chosen
+    assert next(t for t in alone.figure.data if t.name == "borrowed from all").line.color == looks[1][0]
 
 
 def test_waits_by_cause(answer):

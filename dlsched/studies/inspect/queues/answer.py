@@ -51,9 +51,10 @@ REASON_WORDS: Mapping[str, str] = {
 class Band(FrozenModel):
     """A queue over time: amounts from each of ``time_s`` on, until the next.
 
-    ``flavor`` "" = all flavors together. ``borrowed``: above the nominal quota, by flavor, added up. ``waiting``: what
-    jobs without quota request, ``waiting_jobs``: how many they are, of all flavors; () in bands of one flavor.
-    ``share``: dominant resource share, 1 = all that its cohort could get; () in bands of one flavor.
+    ``flavor`` "" = all flavors together. ``borrowed``: above the nominal quota, by flavor, added up; ``lenders``: the
+    same by the cohort whose quota it is, nearest first, "" = above all quotas. ``waiting``: what jobs without quota
+    request, ``waiting_jobs``: how many they are, of all flavors; () in bands of one flavor. ``share``: dominant
+    resource share, 1 = all that its cohort could get; () in bands of one flavor.
     """
 
     queue: str
@@ -63,6 +64,7 @@ class Band(FrozenModel):
     used: tuple[float, ...]
     borrowed: tuple[float, ...]
     lent: tuple[float, ...]
+    lenders: Mapping[str, tuple[float, ...]] = {}
     waiting: tuple[float, ...] = ()
     waiting_jobs: tuple[float, ...] = ()
     running_jobs: tuple[float, ...] = ()

@@ -85,6 +85,7 @@ class _Steps(NamedTuple):
     borrowed: Floats
     lent: Floats
     idle: Floats
+    lenders: Mapping[str, Floats]
 
     def hours(self, of: Floats) -> float:
         return float(of[:-1] @ np.diff(self.at_s)) / HOUR_S
@@ -149,13 +150,15 @@ def queues_of_tables(clock: QuotaClock, run: RunTables, scenario: Scenario) -> Q
 
 def _added(states: States, queue: str, resource: str, flavor: str = "") -> _Steps:
     """Return a queue's quota of a resource over time, of one flavor or of all added up."""
-    total = np.zeros((5, len(states.at_s)))
-    for (name, of, what), (nominal, used, lent) in states.of.items():
+    total, from_whom = np.zeros((5, len(states.at_s))), dict[str, Floats]()
+    for (name, of, what), (nominal, used, lent, lenders) in states.of.items():
         if name == queue and what == resource and flavor in ("", of):
             borrowed = np.maximum(used - nominal, 0.0)
             idle = np.maximum(nominal - (used - borrowed) - lent, 0.0)
             total += [nominal, used, borrowed, lent, idle]
-    return _Steps(states.at_s, *total)
+            for lender, amount in lenders.items():
+                from_whom[lender] = from_whom.get(lender, 0.0) + amount
+    return _Steps(states.at_s, *total, from_whom)
 
 
 def _shares(tree: QueueTree, states: States) -> dict[str, Floats]:
@@ -200,19 +203,22 @@ def _bands(
         at_s = np.unique(np.concatenate([states.at_s, from_s[waits], to_s[waits]]))
         at_s = at_s[(at_s >= states.at_s[0]) & (at_s <= end_s)]
         place = np.searchsorted(states.at_s, at_s, side="right") - 1
-        columns = [of[place] for of in _added(states, queue, resource)[1:5]]
+        own = _added(states, queue, resource)
+        columns = [of[place] for of in (own.nominal, own.used, own.borrowed, own.lent)]
         waiting = [
             _open_at(from_s[waits], to_s[waits], weight, at_s) for weight in (asked[rows[waits]], np.ones(waits.sum()))
         ]
         running = _open_at(held["from_s"].to_numpy(float), held["to_s"].to_numpy(float), np.ones(len(held)), at_s)
         keep = thin(at_s, [columns[1], columns[3], waiting[0]], MOST_POINTS)
         kept_values = (_plain(one[keep]) for one in (at_s, *columns, *waiting, running, shares[queue][place]))
-        bands.append(Band(queue=queue, flavor="", **dict(zip(_BAND, kept_values, strict=True))))
+        lenders = {lender: _plain(amount[place][keep]) for lender, amount in own.lenders.items()}
+        bands.append(Band(queue=queue, flavor="", lenders=lenders, **dict(zip(_BAND, kept_values, strict=True))))
         for flavor in flavors if len(flavors) > 1 else ():
             one = _added(states, queue, resource, flavor)
             keep = thin(one.at_s, [one.used, one.lent], MOST_POINTS)
             told = dict(zip(_BAND, (_plain(values[keep]) for values in one[:5]), strict=False))
-            bands.append(Band(queue=queue, flavor=flavor, **told))
+            lenders = {lender: _plain(amount[keep]) for lender, amount in one.lenders.items()}
+            bands.append(Band(queue=queue, flavor=flavor, lenders=lenders, **told))
     return tuple(bands)
 
 

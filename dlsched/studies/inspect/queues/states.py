@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.queue_lookup import Place, QuotaClock, nodes_of
-from dlsched.domain.queue_tree import QueueTree
+from dlsched.domain.queue_tree import Cohort, QueueTree
 from dlsched.domain.workload import Floats, Ints
 
 MOST_CELLS = 30_000_000
@@ -18,12 +18,20 @@ MOST_CHANGES = 5_000
 """Changes of quota by the clock that are followed."""
 
 
+NOBODY = ""
+"""The lender of what is used above all quotas, as after a quota was cut under running jobs."""
+
+
 class Amounts(NamedTuple):
-    """One quota from each time on: nominal, used and lent, arrays over the times of :class:`States`."""
+    """One quota from each time on: nominal, used and lent, arrays over the times of :class:`States`.
+
+    ``lenders``: what a queue borrows, by the cohort that has it, nearest first; empty of cohorts.
+    """
 
     nominal: Floats
     used: Floats
     lent: Floats
+    lenders: Mapping[str, Floats]
 
 
 class States(NamedTuple):
@@ -38,7 +46,7 @@ def states_of(tree: QueueTree, clock: QuotaClock, holds: pd.DataFrame, start_s: 
 
     ``holds``: queue, flavor, resource, from_s, to_s and amount of what jobs held. Used by a cohort is what its members
     borrow of it. What is borrowed is taken from the cohort's own quota first, then from the spare quota of its members
-    in proportion, as far as they lend; what is left is borrowed from above.
+    in proportion, as far as they lend; what is left is borrowed from above, of each member the same share.
     """
     changes = [start_s]
     while len(changes) < MOST_CHANGES and (next_s := clock.next_s(changes[-1])) < end_s:
@@ -67,11 +75,11 @@ def states_of(tree: QueueTree, clock: QuotaClock, holds: pd.DataFrame, start_s: 
         used = {
             name: _held(from_s, to_s, amount, rows_of.get((name, flavor, resource), []), at_s) for name in tree.tree
         }
-        lent = _lent(tree, limits, used)
+        lent, lenders = _lent(tree, limits, used)
         for name in nodes:
             if any((name, flavor, resource) in of for of in quotas) or used.get(name, at_s[:0]).any():
                 own = used.get(name, lent[name])
-                found[name, flavor, resource] = Amounts(limits[name][0], own, lent[name])
+                found[name, flavor, resource] = Amounts(limits[name][0], own, lent[name], lenders.get(name, {}))
     return States(at_s, found)
 
 
@@ -83,8 +91,13 @@ def _held(from_s: Floats, to_s: Floats, amount: Floats, rows: list[int], at_s: F
     return np.asarray(np.round(np.cumsum(change[:-1]), 6))
 
 
-def _lent(tree: QueueTree, limits: Mapping[str, list[Floats]], used: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return what others use of the quota of each node, of one flavor and resource; limits: nominal and lend."""
+def _lent(
+    tree: QueueTree, limits: Mapping[str, list[Floats]], used: Mapping[str, Floats]
+) -> tuple[dict[str, Floats], dict[str, dict[str, Floats]]]:
+    """Return what others use of the quota of each node, and what each queue borrows of which cohort.
+
+    All of one flavor and resource; limits: nominal and lend.
+    """
     nodes = nodes_of(tree)
     members: dict[str, list[str]] = {}
     for name, node in nodes.items():
@@ -97,7 +110,7 @@ def _lent(tree: QueueTree, limits: Mapping[str, list[Floats]], used: Mapping[str
         waiting += members.get(name, [])
     order.reverse()
     spare, asked, lent = dict[str, Floats](), dict[str, Floats](), dict[str, Floats]()
-    own_spare: dict[str, Floats] = {}
+    own_spare, covered = dict[str, Floats](), dict[str, Floats]()
 
     def take(name: str, amount: Floats) -> None:
         """Lend so much of a node: its own quota first, then in proportion what its members have to spare."""
@@ -128,8 +141,21 @@ def _lent(tree: QueueTree, limits: Mapping[str, list[Floats]], used: Mapping[str
         taken = np.minimum(wanted, there)
         take(name, taken)
         asked[name] = wanted - taken
+        covered[name] = np.divide(taken, wanted, out=np.ones(len(wanted)), where=wanted > 0)
         spare[name] = np.minimum(there - taken, np.where(np.isnan(lend), np.inf, lend))
-    return lent
+    return lent, {queue: _lenders(asked[queue], nodes[queue].parent, covered, nodes) for queue in used}
+
+
+def _lenders(
+    borrowed: Floats, cohort: str | None, covered: Mapping[str, Floats], nodes: Mapping[str, Cohort]
+) -> dict[str, Floats]:
+    """Return what a queue borrows, by lender; ``covered``: the share of what is asked of a cohort that it has."""
+    found, rest = dict[str, Floats](), borrowed
+    while cohort is not None:
+        found[cohort] = np.round(rest * covered[cohort], 6)
+        rest, cohort = rest - found[cohort], nodes[cohort].parent
+    found[NOBODY] = np.where(rest > 1e-5, rest, 0.0)
+    return {lender: amount for lender, amount in found.items() if amount.any()}
 
 
 def waiting_of(jobs: pd.DataFrame, holds: pd.DataFrame, end_s: float) -> tuple[Ints, Floats, Floats]:

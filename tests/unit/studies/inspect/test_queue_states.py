@@ -7,7 +7,7 @@ import pytest
 from dlsched.domain.queue_lookup import QuotaClock
 from dlsched.domain.queue_tree import Cohort, Queue, QueueTree, Quota, QuotaChange
 from dlsched.studies.inspect.queues import queues_of_run
-from dlsched.studies.inspect.queues.states import states_of, waiting_of
+from dlsched.studies.inspect.queues.states import NOBODY, states_of, waiting_of
 from dlsched.studies.simulation import simulate
 from dlsched.workload.catalogue import data_path
 from dlsched.workload.scenario_file import read_scenario
@@ -47,6 +47,34 @@ def test_what_is_left_comes_from_the_cohort_above_its_own_quota_first():
     assert lent_at(COMPANY, 10.0, (0, "d", 0.0, 50.0, 13.0)) == {"company": 3}
 
 
+def lenders_at(tree, at_s, *rows):
+    states = states_of(tree, QuotaClock(tree), holds(*rows), 0.0, 100.0)
+    place = np.searchsorted(states.at_s, at_s, side="right") - 1
+    found = {name: {of: float(amount[place]) for of, amount in own.lenders.items() if amount[place]}
+             for (name, _, _), own in states.of.items()}  # fmt: skip
+    return {name: lenders for name, lenders in found.items() if lenders}
+
+
+def test_a_queue_borrows_of_the_nearest_cohorts_that_have_it():
+    assert lenders_at(COMPANY, 10.0, (0, "a", 0.0, 50.0, 11.0)) == {"a": {"research": 3}}
+    assert lenders_at(COMPANY, 10.0, (0, "a", 0.0, 50.0, 20.0)) == {"a": {"research": 6, "company": 6}}
+    # a borrows 3 and c borrows 1: research has 2 of b, half of what is asked of it
+    rows = (0, "a", 0.0, 50.0, 11.0), (1, "c", 0.0, 50.0, 5.0)
+    assert lenders_at(COMPANY, 10.0, *rows) == {
+        "a": {"research": 1.5, "company": 1.5}, "c": {"research": 0.5, "company": 0.5},
+    }  # fmt: skip
+
+
+def test_what_is_above_all_quotas_is_lent_by_nobody():
+    change = QuotaChange(at_s=40.0, set={"b.all.gpus.nominal": 0.0, "d.all.gpus.nominal": 0.0})
+    tree = COMPANY.model_copy(update={"changes": (change,)})
+    rows = [(0, "a", 0.0, 80.0, 20.0)]  # 12 borrowed, and from 40 s on only c's 4 and the company's 4 are there
+    assert lenders_at(tree, 20.0, *rows) == {"a": {"research": 6, "company": 6}}
+    assert lenders_at(tree, 60.0, *rows) == {"a": {"research": 4, "company": 4, NOBODY: 4}}
+    alone = QueueTree(tree={"a": Queue(quota=(Quota(nominal=8),))})
+    assert lenders_at(alone, 20.0, (0, "a", 0.0, 80.0, 9.0)) == {"a": {NOBODY: 1}}
+
+
 def test_quotas_change_by_the_clock():
     change = QuotaChange(at_s=40.0, set={"a.all.gpus.nominal": 11.0})
     tree = COMPANY.model_copy(update={"changes": (change,)})
@@ -77,6 +105,10 @@ def test_all_that_is_borrowed_is_lent(rows):
     for name in COMPANY.tree:
         own = states.of[name, "all", "gpus"]
         assert (own.lent + np.minimum(own.used, own.nominal) <= own.nominal + 1e-9).all()
+        assert NOBODY not in own.lenders
+        assert sum(own.lenders.values(), np.zeros(len(own.used))) == pytest.approx(
+            np.maximum(own.used - own.nominal, 0)
+        )
 
 
 def test_the_bundled_example_end_to_end():
