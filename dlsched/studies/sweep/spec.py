@@ -141,13 +141,15 @@ def _repeated(values: Iterable[Any]) -> list[Any]:
 def read_values(key: str, text: str) -> list[Value]:
     """Return the values of "4,8,16", of "0.8:1.2:5" (from, to, how many, equally far apart) or of names.
 
+    A comma makes a list: "5:00:00," is one time.
+
     Raises
     ------
     InputError
         If a range is not three numbers with at least two values.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if len(parts) == 1 and text.count(":") == 2:
+    if "," not in text and text.count(":") == 2:
         return _range(key, parts[0])
     return [_value(part) for part in parts]
 
@@ -159,7 +161,7 @@ def _range(key: str, text: str) -> list[Value]:
         if not 2 <= steps <= 200 or first == last:
             raise ValueError
     except ValueError:
-        do = "Write it as in 0.8:1.2:5, from 2 to 200 values"
+        do = "Write it as in 0.8:1.2:5, from 2 to 200 values; a comma behind a single time, as in 5:00:00,"
         raise InputError(f"change {key}", f"{text!r:.80} is no range", do) from None
     # Twelve figures: 0.8:1.2:5 is 0.9 and not 0.9000000000000001, in tables and in the hash of a scenario.
     return [float(f"{first + (last - first) * step / (steps - 1):.12g}") for step in range(steps)]
