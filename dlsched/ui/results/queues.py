@@ -187,8 +187,8 @@ def _over_time(answer: Queues, info: RunInfo) -> None:
     chart = figures.quota_chart(answer, queues, charts.page_theme(), loaders.clock(info.run_id), flavor)
     charts.show(chart, "queues-quota")
     st.markdown(
-        ":gray[Up to the line a queue uses its own quota; above it, it borrows from the cohort of that colour. What others use "
-        "of its quota is drawn below 0. The dotted line on top is what its waiting jobs request.]"
+        ":gray[Up to the line a queue uses its own quota; above it, it borrows from the cohort of that colour. "
+        "What others use of its quota is drawn below 0. The dotted line on top is what its waiting jobs request.]"
     )
 
 
