@@ -158,7 +158,7 @@ def _added(states: States, queue: str, resource: str, flavor: str = "") -> _Step
             total += [nominal, used, borrowed, lent, idle]
             for lender, amount in lenders.items():
                 from_whom[lender] = from_whom.get(lender, 0.0) + amount
-    return _Steps(states.at_s, *total, from_whom)
+    return _Steps(states.at_s, *total, lenders=from_whom)
 
 
 def _shares(tree: QueueTree, states: States) -> dict[str, Floats]:
