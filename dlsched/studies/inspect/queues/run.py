@@ -150,15 +150,17 @@ def queues_of_tables(clock: QuotaClock, run: RunTables, scenario: Scenario) -> Q
 
 def _added(states: States, queue: str, resource: str, flavor: str = "") -> _Steps:
     """Return a queue's quota of a resource over time, of one flavor or of all added up."""
-    total, from_whom = np.zeros((5, len(states.at_s))), dict[str, Floats]()
+    nothing, from_whom = np.zeros(len(states.at_s)), dict[str, Floats]()
+    total = [nothing] * 5
     for (name, of, what), (nominal, used, lent, lenders) in states.of.items():
         if name == queue and what == resource and flavor in ("", of):
             borrowed = np.maximum(used - nominal, 0.0)
             idle = np.maximum(nominal - (used - borrowed) - lent, 0.0)
-            total += [nominal, used, borrowed, lent, idle]
+            total = [one + more for one, more in zip(total, (nominal, used, borrowed, lent, idle), strict=True)]
             for lender, amount in lenders.items():
-                from_whom[lender] = from_whom.get(lender, 0.0) + amount
-    return _Steps(states.at_s, *total, lenders=from_whom)
+                from_whom[lender] = from_whom.get(lender, nothing) + amount
+    nominal, used, borrowed, lent, idle = total
+    return _Steps(states.at_s, nominal, used, borrowed, lent, idle, from_whom)
 
 
 def _shares(tree: QueueTree, states: States) -> dict[str, Floats]:
