@@ -132,7 +132,7 @@ def test_what_progress_raises_stops_the_rest(pool: WorkerPool, tmp_path: Path) -
     with pytest.raises(Cancelled):
         run_all([(number, str(tmp_path)) for number in range(40)], _slow_mark, pool.executor, told)
     assert pool.executor.submit(abs, -1).result(PATIENCE_S) == 1, "the workers are free again"
-    assert 3 <= len(list(tmp_path.iterdir())) <= 8
+    assert 3 <= len(list(tmp_path.iterdir())) <= 20, "half of the 40 or more are never begun"
 
 
 # ---- deaths --------------------------------------------------------------------------------------------
