@@ -58,6 +58,6 @@ $(DEV): requirements.txt requirements-dev.txt constraints.txt pyproject.toml
 
 # The compiled loops are kept beside their sources; doing it here spares the first run of the app the wait.
 $(KERNELS): $(wildcard dlsched/sim/kernels/*.py dlsched/sim/kernels/*/*.py dlsched/policies/*/*kernels/*.py) dlsched/sim/log.py dlsched/domain/plan.py dlsched/domain/policy.py | $(RUNTIME)
-	@echo "Preparing fast code, once: one to two minutes."
+	@echo "Preparing fast code, once: two to eight minutes."
 	@$(VENV_PYTHON) -c "from dlsched.runner.worker import compile_all; compile_all()"
 	@touch $@

@@ -40,7 +40,7 @@ END
 if ! is_suitable "$venv_python"; then
     python=$(find_python)
     echo "Creating .venv with $python, Python $(version_of "$python")."
-    echo "First set-up: about three minutes and a download of 300 MB; the next start takes seconds."
+    echo "First set-up: three to ten minutes and a download of 300 MB; the next start takes seconds."
     if ! "$python" -m venv --clear .venv; then
         echo "Python could not make a virtual environment. On Debian and Ubuntu: apt install python3-venv" >&2
         rm -rf .venv
