@@ -300,7 +300,7 @@ def size(
         What happens to every size, as in ``{"demand": 1.3}``.
     types
         Nodes to try, from and to, as in ``{"nodes": (4, 20)}`` or by machine type ``{"A100": (2, 8)}``; None = up to
-        four times today's nodes, those rented beside them included.
+        four times today's nodes, including those rented beside them.
     claim, level
         When the targets hold: ``"average"``, or ``"nearly-every"`` future, the share of which is ``level``.
     headroom

@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         dest="ranges",
         metavar="A=N:M,B=N:M",
         help="machine types to vary, from N to M nodes; nodes=N:M for all of them (default: up to four times today's "
-        "nodes)",
+        "nodes, including rented ones)",
     )
     flags = {"lack_percent": "%", "headroom": "", "most_runs": "N"}
     add_flags(parser, SizeSpec, flags, lack_percent="lack")

@@ -24,7 +24,7 @@ from dlsched.figures.base import (
 )
 from dlsched.figures.palette import BLUE, BRICK, DASHES, OLIVE, ORANGE, PINK, SKY, TEAL, UMBER, Theme, colours
 from dlsched.studies.inspect.queues.answer import CAUSE_WORDS, Band, Cause, Queues
-from dlsched.studies.inspect.queues.states import NOBODY
+from dlsched.studies.inspect.queues.states import NO_LENDER
 from dlsched.studies.inspect.queues.words import fairness_words, stopped_words, unit_of
 from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, capital, count, duration, number, share
@@ -40,7 +40,7 @@ LENDERS = ((TEAL, "/"), (OLIVE, "\\"), (BRICK, "x"), (SKY, "+"), (UMBER, "-"))
 
 
 class _Lender(NamedTuple):
-    """How what is borrowed of a cohort is drawn, and the band whose trace stands in the legend."""
+    """How what is borrowed from a cohort is drawn, and the band whose trace stands in the legend."""
 
     label: str
     colour: str
@@ -102,13 +102,13 @@ def quota_chart(answer: Queues, queues: Sequence[str], theme: Theme, clock: Cloc
 
 def _lenders(answer: Queues, bands: Sequence[Band], theme: Theme) -> dict[str, _Lender]:
     """Return how the cohorts are drawn that lend to these bands; one has the same look in all charts of a run."""
-    all_names = sorted({name for band in answer.bands for name in band.lenders} - {NOBODY})
+    all_names = sorted({name for band in answer.bands for name in band.lenders} - {NO_LENDER})
     looks = {name: (theme.marks[mark], shape) for name, (mark, shape) in zip(all_names, LENDERS, strict=False)}
-    looks[NOBODY] = theme.marks[ORANGE], "."
+    looks[NO_LENDER] = theme.marks[ORANGE], "."
     found = {}
     for name in dict.fromkeys(name for band in bands for name in band.lenders):
         colour, shape = looks.get(name, (theme.other, ""))
-        label = "used above all quotas" if name == NOBODY else f"borrowed from {plain(name)}"
+        label = "used above all quotas" if name == NO_LENDER else f"borrowed from {plain(name)}"
         found[name] = _Lender(label, colour, shape, next(band for band in bands if name in band.lenders))
     return found
 
@@ -138,9 +138,9 @@ def _quota(
         row=row, col=1,
     )  # fmt: skip
     top = own
-    for name, borrowed_of in band.lenders.items():
+    for name, part in band.lenders.items():
         label, colour, shape, first_band = lenders[name]
-        top = top + np.array(borrowed_of)
+        top = top + np.array(part)
         figure.add_scatter(
             x=x, y=top, mode="lines", line={**line, "color": colour}, fill="tonexty",
             fillpattern=area_hatch(1, colour, theme.ground) | {"shape": shape}, name=label, legendgroup=label,

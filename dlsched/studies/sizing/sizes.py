@@ -18,7 +18,7 @@ from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES, TypeRange
 
 ALL = "nodes"
 LARGEST_FACTOR, LARGEST_LEAST = 4, 8
-"""Without a range, up to so many times today's nodes, those rented beside them included; at least up to so many."""
+"""Without a range, up to so many times today's nodes, including those rented beside them; at least up to so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +122,9 @@ def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
         why = f"has {len(names)} VM types, at most {MOST_TYPES} can vary at once"
         raise InputError("size, cluster", why, "Name those that may vary, with least and most nodes")
     today = {name: sum(pool.count for pool in cluster.pools if pool.vm.name == name) for name in names}
-    mosts = {name: most_by_default(cluster, count) for name, count in today.items()}
-    return tuple(TypeRange(key=NODES_OF + name, least=0, most=most) for name, most in mosts.items())
+    return tuple(
+        TypeRange(key=NODES_OF + name, least=0, most=most_by_default(cluster, count)) for name, count in today.items()
+    )
 
 
 def is_one_number(cluster: Cluster) -> bool:
@@ -138,9 +139,9 @@ def varying_names(cluster: Cluster) -> list[str]:
 
 
 def most_by_default(cluster: Cluster, today: int) -> int:
-    """Return the most nodes of a type that are tried where no range is given: it may replace all rented ones."""
-    beside = 0 if cluster.rents_all else sum(pool.count for pool in cluster.pools if pool.is_rented)
-    return most_nodes(today + beside)
+    """Return the most nodes of a type that are tried where no range is given: it may replace all rented beside it."""
+    varying = varying_names(cluster)
+    return most_nodes(today + sum(pool.count for pool in cluster.pools if pool.vm.name not in varying))
 
 
 def most_nodes(today: int) -> int:

@@ -161,7 +161,7 @@ def _range(key: str, text: str) -> list[Value]:
         if not 2 <= steps <= 200 or first == last:
             raise ValueError
     except ValueError:
-        do = "Write it as in 0.8:1.2:5, from 2 to 200 values; a comma behind a single time, as in 5:00:00,"
+        do = "Write it as in 0.8:1.2:5, from 2 to 200 values, or put a comma after a single time: 5:00:00,"
         raise InputError(f"change {key}", f"{text!r:.80} is no range", do) from None
     # Twelve figures: 0.8:1.2:5 is 0.9 and not 0.9000000000000001, in tables and in the hash of a scenario.
     return [float(f"{first + (last - first) * step / (steps - 1):.12g}") for step in range(steps)]

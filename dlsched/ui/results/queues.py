@@ -48,8 +48,8 @@ HOW = f"""The run is simulated once more, with the same jobs, and the policy's j
 who borrowed, who was stopped for whom. Nothing random changes, so the numbers are those of the stored run.
 
 - **Borrowed** is use above the nominal quota of a queue, flavor by flavor. **Lent** is what others used of its quota:
-  what is borrowed is taken from the cohort's own quota first, then from the spare quota of its queues in proportion,
-  and what the cohort lacks from the cohort above it. Of two queues that borrow, each gets the same part from there.
+  what is borrowed is taken from the cohort's own quota first, then from the spare quota of its queues in proportion.
+  What the cohort lacks comes from the cohort above it, the same share for each queue that borrows.
 - **Unused quota** is what neither the queue nor others used.
 - **Waits** count until the first start of a job. What a job waits after it was stopped is not in them.
 - **Share** is the dominant resource share: borrowed over what the cohort could lend, over the weight of the queue.
@@ -187,8 +187,9 @@ def _over_time(answer: Queues, info: RunInfo) -> None:
     chart = figures.quota_chart(answer, queues, charts.page_theme(), loaders.clock(info.run_id), flavor)
     charts.show(chart, "queues-quota")
     st.markdown(
-        ":gray[Up to the line a queue uses its own quota; above it, it borrows from the cohort of that colour. "
-        "What others use of its quota is drawn below 0. The dotted line on top is what its waiting jobs request.]"
+        ":gray[Up to the line a queue uses its own quota; above it, it borrows, in the colour of the cohort that "
+        "lends. What others use of its quota is drawn below 0. "
+        "The dotted line on top is what its waiting jobs request.]"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from dlsched.domain.queue_lookup import QuotaClock, queues_of
 from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
-from dlsched.domain.workload import Floats
+from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.journal_tables import QuotaTables
 from dlsched.metrics.step_functions import accrued, sum_after, thin
 from dlsched.policies.queue_tree.tree import AMOUNTS_PER_UNIT, Tree
@@ -80,15 +80,21 @@ class _Steps(NamedTuple):
     """A queue's quota of one resource over time, flavors added up: arrays over ``at_s``, the last one the end."""
 
     at_s: Floats
+    lenders: Mapping[str, Floats]
     nominal: Floats
     used: Floats
     borrowed: Floats
     lent: Floats
     idle: Floats
-    lenders: Mapping[str, Floats]
 
     def hours(self, of: Floats) -> float:
         return float(of[:-1] @ np.diff(self.at_s)) / HOUR_S
+
+    def quota_at(self, places: Ints) -> dict[str, Any]:
+        """Return what a :class:`Band` says of the quota, at some of the times."""
+        columns = {"nominal": self.nominal, "used": self.used, "borrowed": self.borrowed, "lent": self.lent}
+        lenders = {lender: _plain(amount[places]) for lender, amount in self.lenders.items()}
+        return {name: _plain(of[places]) for name, of in columns.items()} | {"lenders": lenders}
 
 
 def queues_of_tables(clock: QuotaClock, run: RunTables, scenario: Scenario) -> Queues:
@@ -137,7 +143,7 @@ def queues_of_tables(clock: QuotaClock, run: RunTables, scenario: Scenario) -> Q
         start_s=start_s,
         end_s=end_s,
         queues=tuple(numbers),
-        bands=_bands(tree, numbers, states, shares, run, resource, end_s),
+        bands=_bands(tree, numbers, states, steps, shares, run, resource, end_s),
         stopped_for=_stopped_for(caused),
         stops=_stops(caused),
         often=_often(caused),
@@ -150,17 +156,15 @@ def queues_of_tables(clock: QuotaClock, run: RunTables, scenario: Scenario) -> Q
 
 def _added(states: States, queue: str, resource: str, flavor: str = "") -> _Steps:
     """Return a queue's quota of a resource over time, of one flavor or of all added up."""
-    nothing, from_whom = np.zeros(len(states.at_s)), dict[str, Floats]()
-    total = [nothing] * 5
+    total, from_whom = np.zeros((5, len(states.at_s))), dict[str, Floats]()
     for (name, of, what), (nominal, used, lent, lenders) in states.of.items():
         if name == queue and what == resource and flavor in ("", of):
             borrowed = np.maximum(used - nominal, 0.0)
             idle = np.maximum(nominal - (used - borrowed) - lent, 0.0)
-            total = [one + more for one, more in zip(total, (nominal, used, borrowed, lent, idle), strict=True)]
+            total += [nominal, used, borrowed, lent, idle]
             for lender, amount in lenders.items():
-                from_whom[lender] = from_whom.get(lender, nothing) + amount
-    nominal, used, borrowed, lent, idle = total
-    return _Steps(states.at_s, nominal, used, borrowed, lent, idle, from_whom)
+                from_whom[lender] = from_whom.get(lender, 0.0) + amount
+    return _Steps(states.at_s, from_whom, *total)
 
 
 def _shares(tree: QueueTree, states: States) -> dict[str, Floats]:
@@ -182,8 +186,8 @@ def _shares(tree: QueueTree, states: States) -> dict[str, Floats]:
 
 
 def _bands(
-    tree: QueueTree, numbers: Sequence[QueueNumbers], states: States, shares: Mapping[str, Floats], run: RunTables,
-    resource: str, end_s: float,
+    tree: QueueTree, numbers: Sequence[QueueNumbers], states: States, steps: Mapping[str, _Steps],
+    shares: Mapping[str, Floats], run: RunTables, resource: str, end_s: float,
 ) -> tuple[Band, ...]:  # fmt: skip
     """Return the queues with the most use over time, together and by flavor, thinned for a picture."""
     flavors = [
@@ -205,26 +209,24 @@ def _bands(
         at_s = np.unique(np.concatenate([states.at_s, from_s[waits], to_s[waits]]))
         at_s = at_s[(at_s >= states.at_s[0]) & (at_s <= end_s)]
         place = np.searchsorted(states.at_s, at_s, side="right") - 1
-        own = _added(states, queue, resource)
-        columns = [of[place] for of in (own.nominal, own.used, own.borrowed, own.lent)]
-        waiting = [
+        own = steps[queue]
+        waiting, waiting_jobs = (
             _open_at(from_s[waits], to_s[waits], weight, at_s) for weight in (asked[rows[waits]], np.ones(waits.sum()))
-        ]
+        )
         running = _open_at(held["from_s"].to_numpy(float), held["to_s"].to_numpy(float), np.ones(len(held)), at_s)
-        keep = thin(at_s, [columns[1], columns[3], waiting[0]], MOST_POINTS)
-        kept_values = (_plain(one[keep]) for one in (at_s, *columns, *waiting, running, shares[queue][place]))
-        lenders = {lender: _plain(amount[place][keep]) for lender, amount in own.lenders.items()}
-        bands.append(Band(queue=queue, flavor="", lenders=lenders, **dict(zip(_BAND, kept_values, strict=True))))
+        keep = thin(at_s, [own.used[place], own.lent[place], waiting], MOST_POINTS)
+        bands.append(
+            Band(
+                queue=queue, flavor="", time_s=_plain(at_s[keep]), **own.quota_at(place[keep]),
+                waiting=_plain(waiting[keep]), waiting_jobs=_plain(waiting_jobs[keep]),
+                running_jobs=_plain(running[keep]), share=_plain(shares[queue][place][keep]),
+            )
+        )  # fmt: skip
         for flavor in flavors if len(flavors) > 1 else ():
             one = _added(states, queue, resource, flavor)
             keep = thin(one.at_s, [one.used, one.lent], MOST_POINTS)
-            told = dict(zip(_BAND, (_plain(values[keep]) for values in one[:5]), strict=False))
-            lenders = {lender: _plain(amount[keep]) for lender, amount in one.lenders.items()}
-            bands.append(Band(queue=queue, flavor=flavor, lenders=lenders, **told))
+            bands.append(Band(queue=queue, flavor=flavor, time_s=_plain(one.at_s[keep]), **one.quota_at(keep)))
     return tuple(bands)
-
-
-_BAND = ("time_s", "nominal", "used", "borrowed", "lent", "waiting", "waiting_jobs", "running_jobs", "share")
 
 
 def _plain(values: Floats) -> tuple[float, ...]:

@@ -18,8 +18,8 @@ MOST_CHANGES = 5_000
 """Changes of quota by the clock that are followed."""
 
 
-NOBODY = ""
-"""The lender of what is used above all quotas, as after a quota was cut under running jobs."""
+NO_LENDER = ""
+"""Stands for the lender of what is used above all quotas, as after a quota was cut under running jobs."""
 
 
 class Amounts(NamedTuple):
@@ -46,7 +46,7 @@ def states_of(tree: QueueTree, clock: QuotaClock, holds: pd.DataFrame, start_s: 
 
     ``holds``: queue, flavor, resource, from_s, to_s and amount of what jobs held. Used by a cohort is what its members
     borrow of it. What is borrowed is taken from the cohort's own quota first, then from the spare quota of its members
-    in proportion, as far as they lend; what is left is borrowed from above, of each member the same share.
+    in proportion, as far as they lend; what is left is borrowed from above, the same share for each member.
     """
     changes = [start_s]
     while len(changes) < MOST_CHANGES and (next_s := clock.next_s(changes[-1])) < end_s:
@@ -94,7 +94,7 @@ def _held(from_s: Floats, to_s: Floats, amount: Floats, rows: list[int], at_s: F
 def _lent(
     tree: QueueTree, limits: Mapping[str, list[Floats]], used: Mapping[str, Floats]
 ) -> tuple[dict[str, Floats], dict[str, dict[str, Floats]]]:
-    """Return what others use of the quota of each node, and what each queue borrows of which cohort.
+    """Return what others use of the quota of each node, and what each queue borrows from which cohort.
 
     All of one flavor and resource; limits: nominal and lend.
     """
@@ -154,7 +154,7 @@ def _lenders(
     while cohort is not None:
         found[cohort] = np.round(rest * covered[cohort], 6)
         rest, cohort = rest - found[cohort], nodes[cohort].parent
-    found[NOBODY] = np.where(rest > 1e-5, rest, 0.0)
+    found[NO_LENDER] = np.where(rest > 1e-5, rest, 0.0)
     return {lender: amount for lender, amount in found.items() if amount.any()}
 
 

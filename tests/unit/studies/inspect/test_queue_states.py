@@ -7,7 +7,7 @@ import pytest
 from dlsched.domain.queue_lookup import QuotaClock
 from dlsched.domain.queue_tree import Cohort, Queue, QueueTree, Quota, QuotaChange
 from dlsched.studies.inspect.queues import queues_of_run
-from dlsched.studies.inspect.queues.states import NOBODY, states_of, waiting_of
+from dlsched.studies.inspect.queues.states import NO_LENDER, states_of, waiting_of
 from dlsched.studies.simulation import simulate
 from dlsched.workload.catalogue import data_path
 from dlsched.workload.scenario_file import read_scenario
@@ -55,7 +55,7 @@ def lenders_at(tree, at_s, *rows):
     return {name: lenders for name, lenders in found.items() if lenders}
 
 
-def test_a_queue_borrows_of_the_nearest_cohorts_that_have_it():
+def test_a_queue_borrows_from_the_nearest_cohorts_that_have_it():
     assert lenders_at(COMPANY, 10.0, (0, "a", 0.0, 50.0, 11.0)) == {"a": {"research": 3}}
     assert lenders_at(COMPANY, 10.0, (0, "a", 0.0, 50.0, 20.0)) == {"a": {"research": 6, "company": 6}}
     # a borrows 3 and c borrows 1: research has 2 of b, half of what is asked of it
@@ -65,14 +65,14 @@ def test_a_queue_borrows_of_the_nearest_cohorts_that_have_it():
     }  # fmt: skip
 
 
-def test_what_is_above_all_quotas_is_lent_by_nobody():
+def test_what_is_above_all_quotas_has_no_lender():
     change = QuotaChange(at_s=40.0, set={"b.all.gpus.nominal": 0.0, "d.all.gpus.nominal": 0.0})
     tree = COMPANY.model_copy(update={"changes": (change,)})
     rows = [(0, "a", 0.0, 80.0, 20.0)]  # 12 borrowed, and from 40 s on only c's 4 and the company's 4 are there
     assert lenders_at(tree, 20.0, *rows) == {"a": {"research": 6, "company": 6}}
-    assert lenders_at(tree, 60.0, *rows) == {"a": {"research": 4, "company": 4, NOBODY: 4}}
+    assert lenders_at(tree, 60.0, *rows) == {"a": {"research": 4, "company": 4, NO_LENDER: 4}}
     alone = QueueTree(tree={"a": Queue(quota=(Quota(nominal=8),))})
-    assert lenders_at(alone, 20.0, (0, "a", 0.0, 80.0, 9.0)) == {"a": {NOBODY: 1}}
+    assert lenders_at(alone, 20.0, (0, "a", 0.0, 80.0, 9.0)) == {"a": {NO_LENDER: 1}}
 
 
 def test_quotas_change_by_the_clock():
@@ -105,7 +105,7 @@ def test_all_that_is_borrowed_is_lent(rows):
     for name in COMPANY.tree:
         own = states.of[name, "all", "gpus"]
         assert (own.lent + np.minimum(own.used, own.nominal) <= own.nominal + 1e-9).all()
-        assert NOBODY not in own.lenders
+        assert NO_LENDER not in own.lenders
         assert sum(own.lenders.values(), np.zeros(len(own.used))) == pytest.approx(
             np.maximum(own.used - own.nominal, 0)
         )

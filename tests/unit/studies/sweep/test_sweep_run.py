@@ -227,7 +227,7 @@ def test_values_as_they_are_typed() -> None:
     assert read_values("arrivals", "0.8:1.2:5") == [0.8, 0.9, 1.0, 1.1, 1.2]
     assert read_values("vm_types", "a+b,a") == ["a+b", "a"]
     assert read_values("slurm.PriorityMaxAge", "5:00:00,") == ["5:00:00"]
-    with pytest.raises(InputError, match=r"5:00:00. is no range. .*a comma behind a single time"):
+    with pytest.raises(InputError, match=r"5:00:00. is no range. .*put a comma after a single time: 5:00:00,"):
         read_values("slurm.PriorityMaxAge", "5:00:00")
     for text in ("1:2:1", "1:1:5", "1:x:5", "1:2:500"):
         with pytest.raises(InputError, match=f"change nodes: '{text}' is no range"):
