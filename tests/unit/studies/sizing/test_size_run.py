@@ -24,7 +24,7 @@ from dlsched.studies.simulation import simulate
 from dlsched.studies.sizing import run_size, trials
 from dlsched.studies.sizing.answer import Sizing, check_at, check_load, cost_at, frontier, left_out, one_more
 from dlsched.studies.sizing.rule import judge
-from dlsched.studies.sizing.sizes import sizes_of
+from dlsched.studies.sizing.sizes import default_types, sizes_of
 from dlsched.studies.sizing.words import sentence
 from dlsched.studies.what_if import WhatIfSpec, run_what_if
 from tests.support.known import known
@@ -109,6 +109,12 @@ def test_an_owned_type_without_nodes_today_varies_beside_the_rented_ones() -> No
     more = none.replace(cluster=Cluster(pools=(none.cluster.pools[0], rented.model_copy(update={"count": 6}))))
     assert [vm.most for vm in sizes_of(more).types] == [24]  # owned nodes may replace all that are rented
     assert (sizes.words((0,)), sizes.words((1,))) == ("up to 2 rented nodes", "1 node of four and up to 2 rented nodes")
+
+
+def test_a_type_that_is_owned_and_rented_is_in_its_range_once() -> None:
+    (owned, _), terms = partly_rented(0).cluster.pools, Terms(kind="on-demand")
+    pools = owned.model_copy(update={"count": 2}), owned.model_copy(update={"count": 3, "terms": terms})
+    assert [one.most for one in default_types(trace(0, cluster=Cluster(pools=pools)))] == [20]
 
 
 def test_of_two_rented_types_each_has_its_limit() -> None:
