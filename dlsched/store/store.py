@@ -76,7 +76,7 @@ class Store:
         self.actor = NO_LOGIN
         self._read_export = read_export
         self._write_lock = threading.Lock()
-        self._changes = [0]  # one list for all views of the store
+        self._changes, self._settings_written = [0], [0]  # one list for all views of the store
         self._past: dict[str, tuple[int, list[tuple[int, float]]]] = {}
         self._connection = connect(self.path, read_only, wait_s)
         try:
@@ -108,6 +108,11 @@ class Store:
         While it is the same, scenarios, runs and answers are as they were read before.
         """
         return self._changes[0]
+
+    @property
+    def setting_changes(self) -> tuple[int, int]:
+        """While it is the same, settings are as they were read before."""
+        return self._changes[0], self._settings_written[0]
 
     def close(self) -> None:
         """Write everything to the file and give it back."""
@@ -499,6 +504,7 @@ class Store:
                 insert_row(cursor, "settings", {"key": key, "value": text, "changed_at": _now()})
             if detail:
                 self._note(cursor, "set", "setting", [(key, detail)])
+        self._settings_written[0] += 1
 
     def list_settings(self, prefix: str) -> dict[str, Any]:
         """Return all remembered values whose key starts with ``prefix``."""

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.runner.background import TaskState, TaskStatus
 from dlsched.ui.frame import identity, session, writing
 from dlsched.ui.frame.text import safe
+from dlsched.ui.frame.turns import TURNS
 from dlsched.wording.formats import about_seconds
 
 LOOK_EVERY_S = 0.3
@@ -63,7 +64,7 @@ class PendingTasks:
         """Give quick work the time to end before the page is drawn: one picture instead of two."""
         until_s = time.monotonic() + WAIT_S
         while self.under_way() and time.monotonic() < until_s:
-            time.sleep(GLANCE_EVERY_S)
+            TURNS.sleep(GLANCE_EVERY_S)
 
     def drop(self) -> None:
         """Stop what no page waits for any more."""
@@ -134,7 +135,7 @@ class PendingTasks:
             for name, bar in self.bars(now).items():
                 if name in places:
                     _show(places[name], *bar)
-            time.sleep(LOOK_EVERY_S)
+            TURNS.sleep(LOOK_EVERY_S)
         st.rerun()
 
 

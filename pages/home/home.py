@@ -1,7 +1,6 @@
 import streamlit as st
 
 from dlsched.policies.registry import policies
-from dlsched.studies.code_version import code_version, plugin_versions
 from dlsched.ui.frame import page, run_state, session
 from dlsched.ui.home import home
 
@@ -11,7 +10,7 @@ st.markdown(
     "which are late, and what it costs."
 )
 on_top = st.container(border=True) if home.is_busy() else None
-runs = session.store().list_runs(code_version=code_version(), plugins=plugin_versions())
+runs = session.listed_runs()
 any_run = bool((runs["state"] == "stored").any())
 home.questions(current, runs)
 left, right = st.columns([2, 1], gap="medium")
@@ -20,7 +19,7 @@ with left:
 with right:
     home.drop_zone()
     home.other_ways()
-    home.recent(runs, primary=any_run)
+    home.recent(primary=any_run)
 if on_top:
     with on_top:
         home.running()

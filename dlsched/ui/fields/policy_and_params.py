@@ -49,7 +49,7 @@ def usual_variant(scenario: Scenario) -> Variant:
 
 def todays_policy(scenario: Scenario) -> Variant | None:
     """Return the policy this cluster runs today, as stated for the scenario; None if it is unknown."""
-    kept = session.store().get_setting(TODAYS + session.lineage_of(scenario))
+    kept = session.setting(TODAYS + session.lineage_of(scenario))
     if kept is None:
         return None
     try:

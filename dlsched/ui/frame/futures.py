@@ -41,7 +41,7 @@ def futures_of(scenario: Scenario, baseline: str = "") -> Futures:
 
 
 def _chosen(scenario: Scenario) -> Any:
-    return session.store().get_setting(PREFIX + session.lineage_of(scenario))
+    return session.setting(PREFIX + session.lineage_of(scenario))
 
 
 def choose(scenario: Scenario, futures: Futures) -> None:

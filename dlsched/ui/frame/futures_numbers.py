@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -21,6 +20,7 @@ from dlsched.ui.frame import session, writing
 from dlsched.ui.frame.caches import drop_oldest, shared
 from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.text import safe
+from dlsched.ui.frame.turns import TURNS
 from dlsched.wording.formats import about_seconds, amount
 
 LOOK_EVERY_S, SELDOM_S, SLOWER = 0.3, 1.5, 1.1
@@ -55,13 +55,13 @@ def futures_numbers(choices: Sequence[tuple[Scenario, Variant]]) -> FuturesNumbe
     asked = tuple((scenario.content_hash, variant.model_dump_json()) for scenario, variant in choices)
     plain = futures.model_dump_json()
     plan = _plan(asked, plain, list(choices), futures)
-    found = _known(asked, plain, session.store().changes, plan)
+    found = _known(plan, session.store().changes)
     return replace(found, failed={key: error for key, error in _failed().items() if key in found.plan.tasks})
 
 
 @shared
-def _known(asked: object, futures: str, changes: int, _plan: FuturesPlan) -> FuturesNumbers:
-    return known_numbers(_plan, session.store())
+def _known(plan: FuturesPlan, changes: int) -> FuturesNumbers:
+    return known_numbers(plan, session.store())
 
 
 @shared
@@ -213,7 +213,7 @@ def follow(numbers: FuturesNumbers) -> None:
     while numbers.missing:
         batches_left = {status.id for status in under_way(numbers)}
         if batches_left != before:  # the store has more only when a batch has ended: many sessions look here at once
-            now = known_numbers(numbers.plan, session.store())
+            now = _known(numbers.plan, session.store().changes)
             enough = len(now.places) >= (REDRAWN_AT * max(shown, 1) if batches_left else shown + 1)
             failed_since = bool(numbers.missing.keys() & _failed().keys())
             if enough or (not batches_left and (before is not None or failed_since)):
@@ -221,7 +221,7 @@ def follow(numbers: FuturesNumbers) -> None:
         if not batches_left:
             break
         before = batches_left
-        time.sleep(look_s)
+        TURNS.sleep(look_s)
         look_s = min(SELDOM_S, look_s * SLOWER)
 
 

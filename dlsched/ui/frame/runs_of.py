@@ -14,9 +14,11 @@ from dlsched.metrics.stats.compare import Comparison, common_jobs, compare
 from dlsched.metrics.stats.statements import Estimate, value_of
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find_stored, policies
+from dlsched.studies.code_version import code_version, plugin_versions
 from dlsched.studies.design import Variant
 from dlsched.studies.futures_numbers import FuturesNumbers
 from dlsched.ui.frame import futures_numbers, loaders, session
+from dlsched.ui.frame.caches import shared
 from dlsched.wording.assumptions import is_random
 from dlsched.wording.counted import GPUS, Counted, counted_of
 
@@ -103,6 +105,16 @@ def series_of(runs: pd.DataFrame) -> list[Series]:
     return _told_apart(found)
 
 
+def series_on(scenario_hash: str) -> Sequence[Series]:
+    """Return the stored runs of a scenario as :func:`series_of`."""
+    return _series_on(scenario_hash, session.store().changes, code_version(), frozenset(plugin_versions()))
+
+
+@shared
+def _series_on(scenario_hash: str, changes: int, version: str, plugins: frozenset[str]) -> Sequence[Series]:
+    return series_of(session.runs_of(scenario_hash))
+
+
 def _told_apart(found: list[Series]) -> list[Series]:
     """Number the labels of a policy that was run with several parameters."""
     seen: dict[str, int] = {}
@@ -114,7 +126,7 @@ def _told_apart(found: list[Series]) -> list[Series]:
     return named
 
 
-def holding(all_series: list[Series], run_id: str) -> Series | None:
+def holding(all_series: Sequence[Series], run_id: str) -> Series | None:
     """Return the series a run belongs to."""
     return next((series for series in all_series if run_id in series.run_ids), None)
 
@@ -128,7 +140,7 @@ def chosen_of(run_ids: Sequence[str]) -> list[Series]:
         If a run is not in the store.
     """
     infos = {run: loaders.info(run) for run in run_ids}
-    series_in = {one: series_of(session.runs_of(one)) for one in {info.scenario_hash for info in infos.values()}}
+    series_in = {one: series_on(one) for one in {info.scenario_hash for info in infos.values()}}
     chosen: list[Series] = []
     for run, info in infos.items():
         alone = Series(

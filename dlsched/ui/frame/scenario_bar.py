@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-import pandas as pd
 import streamlit as st
 
 from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import policy_label
 from dlsched.runner.background import TaskStatus
 from dlsched.store.scenarios import ScenarioInfo
 from dlsched.ui.frame import futures, run_state, scenario_menu, session
@@ -176,13 +174,10 @@ def _ticked() -> None:
     ticked = session.ticked_runs()
     if not ticked:
         return
-    runs = session.listed_runs()
-    runs = runs[runs["state"] == "stored"].set_index("run_id")
-    known = [run for run in ticked if run in runs.index]
-    first_draws = runs[runs["scenario_hash"] == session.scenario().content_hash].sort_values("seed", kind="stable")
-    offered = first_draws.drop_duplicates(["policy", "params"]).index
-    choices = list(dict.fromkeys([*known, *offered]))[:MOST_OFFERED]
-    names = {str(run): _run_name(runs, str(run)) for run in choices}
+    stored = session.run_names()
+    known = [run for run in ticked if run in stored]
+    choices = dict.fromkeys([*known, *session.first_runs(session.scenario().content_hash)])
+    names = {run: stored[run] for run in [*choices][:MOST_OFFERED]}
     with st.popover(f"Selected runs: {len(known)}", key="ticked-menu"):
         st.markdown("**Runs that Compare shows**")
         for run, name in names.items():
@@ -194,11 +189,6 @@ def _ticked() -> None:
             st.selectbox("Baseline (B)", known, format_func=names.__getitem__, key=key,
                          help="The run that the others are compared with",
                          on_change=lambda: session.tick([st.session_state[key], *known]))  # fmt: skip
-
-
-def _run_name(runs: pd.DataFrame, run_id: str) -> str:
-    run = runs.loc[run_id]
-    return f"{policy_label(str(run['policy']))} · future {run['seed']}"
 
 
 def _toggle(run_id: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import streamlit as st
 
 from dlsched.report.rerun import file_name
@@ -64,16 +62,7 @@ def open_scenario(scenario_hash: str) -> None:
 
 
 def _switch(info: ScenarioInfo) -> None:
-    listed = session.listed_scenarios()
-    labels = {
-        str(row["scenario_hash"]): f"{row['name']} · v{row['version']} · {amount(int(row['jobs']), 'job')}, "
-        f"{amount(int(row['runs']), 'run')}"
-        for row in listed.to_dict("records")
-    }
-    names = Counter(labels.values())  # the browser tells a choice by its label: two that are alike would be one
-    labels = {
-        key: label if names[label] == 1 else f"{label} ({key[: session.HASH_DIGITS]})" for key, label in labels.items()
-    }
+    labels = session.scenario_names()
     keys = list(labels)
     chosen = st.selectbox(
         "Scenario", keys, index=keys.index(info.scenario_hash), format_func=labels.__getitem__,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from dlsched.access.roles import command_line_actor
 from dlsched.domain.actor import NO_LOGIN
 from dlsched.domain.errors import NotAllowed, StoreError
 from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import policy_label
 from dlsched.runner import reading
 from dlsched.runner.background import Runner
 from dlsched.store import Store, portable
@@ -23,6 +25,7 @@ from dlsched.ui.frame import identity, link
 from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.navigation import PART, SCRIPTS
 from dlsched.ui.frame.options import access, config, options
+from dlsched.wording.formats import amount
 
 SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
 OPEN_PART = "open_part"
@@ -227,7 +230,7 @@ def start_scenario() -> ScenarioInfo:
     """
     candidates = store().get_setting(_used_key(), [])
     if identity.actor() != NO_LOGIN:
-        candidates = [*candidates, *listed_scenarios()["scenario_hash"].head(1)]
+        candidates = [*candidates, *[*scenario_names()][:1]]
     known = (info_of(one) for one in candidates)
     found = next((info for info in known if info is not None), None)
     if found is None and not identity.may_write():
@@ -264,6 +267,16 @@ def look_at(scenario_hash: str) -> None:
     if identity.may_write():
         used = [one for one in store().get_setting(_used_key(), []) if one != scenario_hash]
         store().set_setting(_used_key(), [scenario_hash, *used][:MOST_USED])
+
+
+def setting(key: str) -> Any:
+    """Return a setting of the store, as Store.get_setting; sessions share it, so no code may write into it."""
+    return _setting(key, store().setting_changes)
+
+
+@shared
+def _setting(key: str, changes: tuple[int, int]) -> Any:
+    return store().get_setting(key)
 
 
 def run_id() -> str | None:
@@ -321,11 +334,41 @@ def _listed_runs(changes: int, version: str, plugins: frozenset[str]) -> Any:
     return store().list_runs(code_version=version, plugins=plugins)
 
 
-def listed_scenarios() -> Any:
-    """Return all scenarios, newest first, as Store.list_scenarios gives them."""
-    return _listed_scenarios(store().changes)
+def run_names() -> Mapping[str, str]:
+    """Return what each stored run is called, by its id, newest first: its policy and its future."""
+    return _run_names(store().changes, code_version(), frozenset(plugin_versions()))
 
 
 @shared
-def _listed_scenarios(changes: int) -> Any:
-    return store().list_scenarios()
+def _run_names(changes: int, version: str, plugins: frozenset[str]) -> Mapping[str, str]:
+    runs = _listed_runs(changes, version, plugins)
+    runs = runs[runs["state"] == "stored"]
+    named = zip(runs["run_id"], runs["policy"], runs["seed"], strict=True)
+    return {str(run): f"{policy_label(str(policy))} · future {seed}" for run, policy, seed in named}
+
+
+def first_runs(scenario_hash: str) -> Sequence[str]:
+    """Return the run of a scenario with the lowest seed for each policy and its parameters."""
+    return _first_runs(scenario_hash, store().changes, code_version(), frozenset(plugin_versions()))
+
+
+@shared
+def _first_runs(scenario_hash: str, changes: int, version: str, plugins: frozenset[str]) -> Sequence[str]:
+    runs = _runs_of(scenario_hash, changes, version, plugins).sort_values("seed", kind="stable")
+    return [str(run) for run in runs.drop_duplicates(["policy", "params"])["run_id"]]
+
+
+def scenario_names() -> Mapping[str, str]:
+    """Return a line that tells each scenario from all others, by its hash, newest first."""
+    return _scenario_names(store().changes)
+
+
+@shared
+def _scenario_names(changes: int) -> Mapping[str, str]:
+    lines = {
+        str(row["scenario_hash"]): f"{row['name']} · v{row['version']} · {amount(int(row['jobs']), 'job')}, "
+        f"{amount(int(row['runs']), 'run')}"
+        for row in store().list_scenarios().to_dict("records")
+    }
+    times = Counter(lines.values())  # the browser tells a choice by its label: two that are alike would be one
+    return {key: line if times[line] == 1 else f"{line} ({key[:HASH_DIGITS]})" for key, line in lines.items()}

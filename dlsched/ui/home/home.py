@@ -16,8 +16,10 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.money import cost_keys
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find, is_known, policy_label
+from dlsched.studies.code_version import code_version
 from dlsched.ui.fields.policy_and_params import usual
 from dlsched.ui.frame import charts, loaders, run_state, runs_of, session, uploads, writing
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.text import dollars, safe
@@ -164,15 +166,19 @@ def running() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """One line of the recent list: a policy on a scenario, with its numbers; ``run_id`` is its first run in full."""
+    """One line of the recent list: a policy on a scenario, with its numbers; ``run_id`` is its first run in full.
+
+    ``ran_at``: when its last run was stored (UTC).
+    """
 
     run_id: str
     scenario_hash: str
     title: str
-    numbers: str
+    numbers: Sequence[str]
+    ran_at: datetime
 
 
-def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED) -> list[Recent]:
+def recent_of(runs: pd.DataFrame, most: int = session.MAX_TICKED) -> list[Recent]:
     """Return the newest runs of a frame of Store.list_runs, those of one policy as one line.
 
     Lines after the first :data:`MOST_SHOWN` are not shown, and come without numbers.
@@ -184,12 +190,17 @@ def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED)
         row = own.iloc[0]
         version = "" if pd.isna(row["version"]) else f" v{int(row['version'])}"
         facts = _facts(row) if len(lines) < MOST_SHOWN else []
-        facts.append(age((now - own["created_at"].max()).total_seconds()))
         title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
-        lines.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
+        ran_at = own["created_at"].max().to_pydatetime()
+        lines.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, facts, ran_at))
         if len(lines) == most:
             break
     return lines
+
+
+@shared
+def _recent(changes: tuple[int, int], version: str) -> list[Recent]:
+    return recent_of(session.listed_runs())
 
 
 def _facts(row: pd.Series[Any]) -> list[str]:
@@ -221,10 +232,11 @@ def same_question(found: Sequence[Recent]) -> list[Recent]:
     return [line for line in found if line.scenario_hash == found[0].scenario_hash][::-1] if found else []
 
 
-def recent(runs: pd.DataFrame, *, primary: bool) -> None:
+def recent(*, primary: bool) -> None:
     """List the newest runs with open and compare."""
     st.header("Recent work", anchor=False)
-    lines = recent_of(runs, datetime.now(UTC).replace(tzinfo=None))
+    lines = _recent(session.store().setting_changes, code_version())
+    now = datetime.now(UTC).replace(tzinfo=None)
     if not lines:
         st.markdown(":gray[No run yet.]")
         return
@@ -237,7 +249,8 @@ def recent(runs: pd.DataFrame, *, primary: bool) -> None:
                 query_params=run,
                 help="Open its result",
             )
-            st.markdown(f":gray[{dollars(line.numbers)}]")
+            told = [*line.numbers, age((now - line.ran_at).total_seconds())]
+            st.markdown(f":gray[{dollars(' · '.join(told))}]")
     alike = same_question(lines)
     kind = "primary" if primary else "secondary"
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -334,7 +334,7 @@ def _today_jobs(scenario: Scenario, frame: WhatIfSpec) -> Mapping[int, pd.DataFr
     if frame.condition:
         return {}
     seeds = frame.futures.seeds[:MOST_DRAWS]
-    for series in runs_of.series_of(session.runs_of(scenario.content_hash)):
+    for series in runs_of.series_on(scenario.content_hash):
         if memo_options.case_of(series) == frame.baseline and set(seeds) <= {*series.seeds}:
             return {seed: loaders.jobs(series.run_of(seed)) for seed in seeds}
     return {}

@@ -63,7 +63,7 @@ def _chosen_runs(current: Scenario) -> list[Series]:
     """Return the ticked runs, else one of each policy; stop the page, with a way on, where there are not two."""
     ticked = session.ticked_runs()
     if not ticked:
-        everything = runs_of.series_of(session.runs_of(current.content_hash))
+        everything = runs_of.series_on(current.content_hash)
         if len(everything) > 1:
             ticked = [series.run_ids[0] for series in everything][:MOST_COLUMNS]
             session.tick(ticked)

@@ -192,7 +192,7 @@ def _under_other_runs(run_id: str, job: pd.Series) -> None:
     """Show the same job in the same future under the other policies."""
     info = loaders.info(run_id)
     outcomes: list[JobOutcome] = []
-    for series in runs_of.series_of(session.runs_of(info.scenario_hash)):
+    for series in runs_of.series_on(info.scenario_hash):
         if info.seed not in series.seeds or len(outcomes) == MAX_RUNS:
             continue
         other = series.run_of(info.seed)

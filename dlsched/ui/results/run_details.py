@@ -50,7 +50,7 @@ class _Opened:
     scenario: Scenario
     own: Series
     numbers: SeriesNumbers
-    everything: list[Series]
+    everything: Sequence[Series]
 
     @property
     def policy(self) -> PolicySpec:
@@ -117,7 +117,7 @@ def _open_run() -> _Opened:
                 st.rerun()
         link.stop()
     st.query_params["run"] = run_id  # the newest run of a scenario, too: later there may be a newer one
-    everything = runs_of.series_of(session.runs_of(info.scenario_hash))
+    everything = runs_of.series_on(info.scenario_hash)
     own = runs_of.holding(everything, run_id) or runs_of.chosen_of([run_id])[0]
     return _Opened(info, metrics, scenario, own, runs_of.numbers_of([own]), everything)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -16,6 +15,7 @@ from dlsched.runner.worker import WARMING
 from dlsched.studies.code_version import version_of
 from dlsched.ui.frame import futures_numbers, run_state, session, writing
 from dlsched.ui.frame.text import safe
+from dlsched.ui.frame.turns import TURNS
 from dlsched.wording.formats import about_seconds, amount
 
 LOOK_EVERY_S = 0.3
@@ -37,7 +37,7 @@ def live_queue(scenario: Scenario | None = None) -> None:
     seen = _marks(statuses)
     while any(not status.state.is_over for status in statuses) and not run_state.is_over():
         show.update({status.id: status for status in statuses})
-        time.sleep(LOOK_EVERY_S)
+        TURNS.sleep(LOOK_EVERY_S)
         statuses = run_state.own()
         if _marks(statuses) != seen:
             break

@@ -477,8 +477,10 @@ def test_changes_count_what_was_written_by_any_user(store):
     run_id = other.save_run(record())
     assert store.changes == other.changes == before + 1
     store.list_runs()
+    settings = store.setting_changes
     store.set_setting("draft/a", 1)
     assert store.changes == before + 1
+    assert store.setting_changes == other.setting_changes != settings
     with pytest.raises(NotAllowed):
         store.acting(Actor("rita", may_write=False)).set_note(run_id, "no")
     assert store.changes == before + 1
