@@ -166,10 +166,10 @@ class _AtLoad:
 
 
 def _order(trials: SizeTrials, month: Month) -> Order:
-    """Return the cheapest nodes, none fewer than planned, that hold in a month."""
-    planned = tuple(max(0, count) for count in month.counts)
+    """Return the cheapest nodes, none fewer than planned, that hold in a month; they may replace all rented ones."""
+    planned, rented = tuple(max(0, count) for count in month.counts), trials.sizes.rented_nodes
     ranges = [
-        TypeRange(key=vm.key, least=count, most=max(count + 1, most_nodes(max(count, vm.today))))
+        TypeRange(key=vm.key, least=count, most=max(count + 1, most_nodes(max(count, vm.today) + rented)))
         for vm, count in zip(trials.sizes.types, planned, strict=True)
     ]
     try:

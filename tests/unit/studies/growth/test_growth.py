@@ -24,6 +24,7 @@ from dlsched.studies.growth.answer import (
 from dlsched.studies.growth.words import certainty, rows_of, sentence
 from dlsched.studies.simulation import simulate
 from dlsched.studies.sizing import SizeSpec, run_size
+from dlsched.studies.sizing.sizes import default_types
 from dlsched.studies.sizing.targets import Target
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
@@ -71,13 +72,19 @@ def test_every_month_is_a_run_by_hand() -> None:
     assert Growth.from_plain(growth.to_plain()) == growth
 
 
-def test_months_with_rented_nodes_are_runs_by_hand() -> None:
+def one_owned(rented_nodes: int) -> Scenario:
+    """Return the same jobs on one node of one's own, with others to rent."""
     scenario = one_a_minute()
     vm = scenario.cluster.pools[0].vm.model_copy(update={"name": "2-GPU node"})
     owned = scenario.cluster.pools[0].model_copy(update={"vm": vm, "count": 1})
     named = vm.model_copy(update={"name": "the node's twin"})
-    rented = owned.model_copy(update={"vm": named, "terms": Terms(kind="on-demand", boot_s=30.0)})
-    scenario = scenario.replace(cluster=scenario.cluster.model_copy(update={"pools": (owned, rented)}))
+    terms = Terms(kind="on-demand", boot_s=30.0)
+    rented = owned.model_copy(update={"vm": named, "count": rented_nodes, "terms": terms})
+    return scenario.replace(cluster=scenario.cluster.model_copy(update={"pools": (owned, rented)}))
+
+
+def test_months_with_rented_nodes_are_runs_by_hand() -> None:
+    scenario = one_owned(rented_nodes=1)
     growth = run_growth(asked(scenario, months=1, percent=100.0, futures=TEN), scenario)
     assert [one.counts for one in growth.months] == [(1,)] * 2
     for one in growth.months[1:]:
@@ -86,9 +93,17 @@ def test_months_with_rented_nodes_are_runs_by_hand() -> None:
         assert one.draws[0].values["wait_mean"] == by_hand
     order = known(to_order(growth))
     more = known(order.counts)[0] - 1
-    extra = f"Order {more} more node{'s' * (more != 1)} of {owned.vm.name} "
+    extra = f"Order {more} more node{'s' * (more != 1)} of 2-GPU node "
     assert extra in sentence(growth)
-    assert f": {more + 1} nodes of {owned.vm.name} and up to 1 rented node hold" in sentence(growth)
+    assert f": {more + 1} nodes of 2-GPU node and up to 1 rented node hold" in sentence(growth)
+
+
+def test_an_order_may_replace_all_rented_nodes() -> None:
+    scenario = one_owned(rented_nodes=4)
+    growth = run_growth(asked(scenario, months=1, targets=[WAITS | {"limit": 1.0}]), scenario)
+    order = growth.orders[0]  # a rented node takes 30 s to boot
+    assert order.planned == (1,)
+    assert order.most == tuple(one.most for one in default_types(scenario)) == (20,)
 
 
 def test_a_month_has_to_do_so_many_times_the_jobs_that_today_does() -> None:
