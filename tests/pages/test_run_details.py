@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 import streamlit as st
 
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import SimulationRules
+from dlsched.figures import result
 from dlsched.studies.design import Futures, Variant, run_variants
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import futures
@@ -70,6 +73,17 @@ def test_the_policy_is_switched_in_the_header_and_the_part_stays(store, scenario
     assert app.query_params["run"] == base
     assert app.query_params["part"] == "Cost"
     assert plain(app.header[0]).startswith("FIFO: ")
+
+
+def test_charts_of_a_run_are_made_once_for_all_sessions(store, scenario, open_page, monkeypatch):
+    saved, other = run(store, scenario), run(store, small_scenario(jobs=8, options=SimulationRules(**ENGINE)))
+    make = Mock(wraps=result.held_and_queue)
+    monkeypatch.setattr(result, "held_and_queue", make)
+    charts = [open_page(PAGE, run=one).get("plotly_chart") for one in (saved, saved, other, saved)]
+    assert make.call_count == 2  # one for each of the two runs
+    specs = [[chart.proto.spec for chart in shown] for shown in charts]
+    assert specs[0] == specs[1] == specs[3] != specs[2]
+    assert all(len(shown) >= 3 for shown in specs)
 
 
 def test_values_are_of_the_recorded_month_with_their_range_over_the_others(store, open_page, runner):

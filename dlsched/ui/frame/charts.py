@@ -71,7 +71,7 @@ def _picture(
     chart: Chart, key: str, on_box: Callable[[Box], None] | None, on_point: Callable[[Any], None] | None
 ) -> None:
     if on_box is None and on_point is None:
-        chart.figure.update_layout(dragmode=False)
+        _dragged(chart, False)
         st.plotly_chart(chart.figure, theme=None, key=key, config={**CONFIG, "displayModeBar": False}, alt=chart.alt)
         return
 
@@ -83,11 +83,17 @@ def _picture(
             on_point(found.points[0].get("customdata"))
 
     if on_point is not None:  # where a drag draws a box, Streamlit takes clicks for hovering
-        chart.figure.update_layout(dragmode="zoom")
+        _dragged(chart, "zoom")
     st.plotly_chart(
         chart.figure, theme=None, key=key, config=CONFIG, alt=chart.alt, on_select=selected,
         selection_mode="points" if on_point is not None else "box",
     )  # fmt: skip
+
+
+def _dragged(chart: Chart, mode: str | bool) -> None:
+    """Say what a drag does on a chart; one that sessions share is written into at its first showing only."""
+    if chart.figure.layout.dragmode != mode:
+        chart.figure.update_layout(dragmode=mode)
 
 
 def csv_button(frame: pd.DataFrame, name: str, why: str | None = None) -> None:

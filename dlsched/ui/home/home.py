@@ -12,6 +12,8 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
+from dlsched.figures.base import Chart
+from dlsched.figures.palette import Theme
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.money import cost_keys
 from dlsched.metrics.summary import Metrics
@@ -93,13 +95,18 @@ def demo_card(*, primary: bool) -> None:
                 help=f"{amount(len(DEMO_POLICIES), 'policy', 'policies')}, a few seconds; then the comparison opens",
             )  # fmt: skip
             st.markdown("1,200 example jobs on 8 nodes with 8 A100 each.", width="content")
-        charts.show(shown.chart(charts.page_theme()), "demo")
+        charts.show(_demo_chart(charts.page_theme()), "demo")
         st.markdown(":gray[LAS needs no run-time estimates: it pauses long jobs, and a pause costs no time here.]")
         if pressed:
             demo = session.demo()
             session.keep(demo)
             run.plan_of(demo, [find(key) for key in DEMO_POLICIES], {}).start()
             st.rerun()
+
+
+@shared
+def _demo_chart(theme: Theme) -> Chart:
+    return demo_result().chart(theme)
 
 
 # ---- ways in -----------------------------------------------------------------------------------------

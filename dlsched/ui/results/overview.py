@@ -14,9 +14,13 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.figures import gantt, rented, result
+from dlsched.figures.base import Chart
+from dlsched.figures.palette import Theme
+from dlsched.figures.raster import Raster
 from dlsched.metrics.kpi import KPI, KPIS, kpi_of
 from dlsched.metrics.limits import COST, Limited, all_limited
 from dlsched.ui.frame import charts, loaders, runs_of, session
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.results.timeline import boxed, in_words, raster_of, whole_of
 from dlsched.ui.results.window import show as show_window
 from dlsched.wording.certainty import range_words
@@ -30,23 +34,44 @@ RENT = "rent"
 def main_picture(run_id: str, scenario: Scenario) -> None:
     """Show how full the nodes are over the whole run; a box opens the Timeline there."""
     whole = whole_of(run_id, scenario)
-    raster = raster_of(run_id, scenario, whole)
+    raster, chart = _whole_picture(run_id, charts.page_theme())
 
     def look_closer(box: charts.Box) -> None:
         show_window(run_id, boxed(box, raster, whole, loaders.clock(run_id)), whole)
         st.session_state[session.OPEN_PART] = "Timeline"
 
-    alt = in_words(run_id, raster, whole)
-    chart = gantt.overview(raster, charts.page_theme(), alt=alt, clock=loaders.clock(run_id))
-    charts.show(chart.of(counted_of(scenario)), "overview", on_box=look_closer)
+    charts.show(chart, "overview", on_box=look_closer)
+
+
+@shared
+def _whole_picture(run_id: str, theme: Theme) -> tuple[Raster, Chart]:
+    """Return how full the nodes are over the whole run, as numbers and as a chart."""
+    scenario = loaders.scenario_of(run_id)
+    whole = whole_of(run_id, scenario)
+    raster = raster_of(run_id, scenario, whole)
+    chart = gantt.overview(raster, theme, alt=in_words(run_id, raster, whole), clock=loaders.clock(run_id))
+    return raster, chart.of(counted_of(scenario))
+
+
+@shared
+def _held(run_id: str, theme: Theme) -> Chart:
+    """Return what is allocated and the queue over time."""
+    scenario, held = loaders.scenario_of(run_id), loaders.metrics(run_id).get("allocation_ratio")
+    rented, clock = scenario.cluster.free_slots, loaders.clock(run_id)
+    chart = result.held_and_queue(loaders.series(run_id), theme, held, rented=rented, clock=clock)
+    return chart.of(counted_of(scenario))
+
+
+@shared
+def _over_time(run_id: str, quantity: str, theme: Theme) -> Chart:
+    """Return a quantity that grows over time."""
+    return result.over_time(loaders.series(run_id), quantity, theme, loaders.clock(run_id))
 
 
 def overview_part(run_id: str, scenario: Scenario) -> None:
     """Show what is allocated, the queue and money over time."""
-    counted = counted_of(scenario)
-    series, theme, clock = loaders.series(run_id), charts.page_theme(), loaders.clock(run_id)
-    held, free = loaders.metrics(run_id).get("allocation_ratio"), scenario.cluster.free_slots
-    charts.show(result.held_and_queue(series, theme, held, rented=free, clock=clock).of(counted), "held", caption=True)
+    series, theme, free = loaders.series(run_id), charts.page_theme(), scenario.cluster.free_slots
+    charts.show(_held(run_id, theme), "held", caption=True)
     labels = {name: result.CUMULATED[name][1] for name in result.CUMULATED
               if name in series and series[name].max() > 0}  # fmt: skip
     if free and "cost_usd" in labels:
@@ -59,10 +84,10 @@ def overview_part(run_id: str, scenario: Scenario) -> None:
             whole = whole_of(run_id, scenario)
             by = next((name for name in loaders.MACHINES if len(loaders.groups(run_id, name)) > 1), "vm_type")
             chart = rented.rent_over_time(loaders.stays(run_id), theme, whole.from_s, whole.to_s, by=by,
-                                          groups=loaders.groups(run_id, by), clock=clock)  # fmt: skip
+                                          groups=loaders.groups(run_id, by), clock=loaders.clock(run_id))  # fmt: skip
             charts.show(chart, "rent", caption=True)
         else:
-            charts.show(result.over_time(series, str(chosen), theme, clock), "over")
+            charts.show(_over_time(run_id, str(chosen), theme), "over")
 
 
 def numbers_part(run_id: str, scenario: Scenario) -> None:

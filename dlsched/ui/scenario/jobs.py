@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,9 +14,12 @@ from dlsched.domain.columns import CPU, GANG_COLUMNS
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import COLUMN, RESOURCES, Workload
 from dlsched.figures import workload as figures
+from dlsched.figures.base import Chart
 from dlsched.figures.cluster import demand
+from dlsched.figures.palette import Theme
 from dlsched.metrics.findings import workload_sentence
 from dlsched.ui.frame import charts
+from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import new_scenario
@@ -189,21 +194,26 @@ def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
 
 
 def _charts(scenario: Scenario) -> None:
-    theme, jobs, gpus = charts.page_theme(), in_seconds(scenario), scenario.cluster.num_gpus
-    counted = counted_of(scenario)
-    clock = clock_of(scenario.workload)
-    pictures = figures.profile(jobs, theme, clock, counted)
+    pictures, over_time = _pictures(scenario.content_hash, charts.page_theme(), scenario)
     for left in range(0, len(pictures), 2):
         for column, place in zip(st.columns(2), (left, left + 1), strict=True):
             if place < len(pictures):
                 with column:
                     charts.show(pictures[place], f"profile-{place}")
-    if (scarce := scarcest(scenario)) is not None:
-        capacity = float(scenario.cluster.nodes.capacity[:, RESOURCES.index(scarce[0])].sum())
-        unit, amounts = unit_of(scenario, scarce[0]), amounts_of(scenario, scarce[0])
-        charts.show(demand(jobs, capacity, theme, amounts=amounts, unit=unit, clock=clock), "demand", caption=True)
-    elif gpus:
-        charts.show(demand(jobs, float(gpus), theme, clock=clock), "demand", caption=True)
+    charts.show(over_time, "demand", caption=True)
+
+
+@shared
+def _pictures(scenario_hash: str, theme: Theme, _scenario: Scenario) -> tuple[Sequence[Chart], Chart | None]:
+    """Return the charts of what the jobs ask for, and what they ask for over time where the nodes have a limit."""
+    jobs, clock = in_seconds(_scenario), clock_of(_scenario.workload)
+    pictures = figures.profile(jobs, theme, clock, counted_of(_scenario))
+    if (scarce := scarcest(_scenario)) is not None:
+        capacity = float(_scenario.cluster.nodes.capacity[:, RESOURCES.index(scarce[0])].sum())
+        unit, amounts = unit_of(_scenario, scarce[0]), amounts_of(_scenario, scarce[0])
+        return pictures, demand(jobs, capacity, theme, amounts=amounts, unit=unit, clock=clock)
+    gpus = _scenario.cluster.num_gpus
+    return pictures, demand(jobs, float(gpus), theme, clock=clock) if gpus else None
 
 
 def import_report(
