@@ -14,7 +14,6 @@ from dlsched.metrics.stats.compare import Comparison, common_jobs, compare
 from dlsched.metrics.stats.statements import Estimate, value_of
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find_stored, policies
-from dlsched.studies.code_version import code_version, plugin_versions
 from dlsched.studies.design import Variant
 from dlsched.studies.futures_numbers import FuturesNumbers
 from dlsched.ui.frame import futures_numbers, loaders, session
@@ -107,11 +106,11 @@ def series_of(runs: pd.DataFrame) -> list[Series]:
 
 def series_on(scenario_hash: str) -> Sequence[Series]:
     """Return the stored runs of a scenario as :func:`series_of`."""
-    return _series_on(scenario_hash, session.store().changes, code_version(), frozenset(plugin_versions()))
+    return _series_on(scenario_hash, session.runs_state())
 
 
 @shared
-def _series_on(scenario_hash: str, changes: int, version: str, plugins: frozenset[str]) -> Sequence[Series]:
+def _series_on(scenario_hash: str, changes: session.RunsState) -> Sequence[Series]:
     return series_of(session.runs_of(scenario_hash))
 
 

@@ -313,35 +313,44 @@ def _drop_params(*names: str) -> None:
             del st.query_params[name]
 
 
+RunsState = tuple[int, str, frozenset[str]]
+
+
+def runs_state() -> RunsState:
+    """Return what lists of runs depend on: how often the store was written, the version of the code, the plug-ins."""
+    return store().changes, code_version(), frozenset(plugin_versions())
+
+
 def runs_of(scenario_hash: str) -> Any:
     """Return the stored runs of a scenario, newest first, as Store.list_runs gives them; ``stale`` = older code."""
-    return _runs_of(scenario_hash, store().changes, code_version(), frozenset(plugin_versions()))
+    return _runs_of(scenario_hash, runs_state())
 
 
 @shared
-def _runs_of(scenario_hash: str, changes: int, version: str, plugins: frozenset[str]) -> Any:
-    runs = _listed_runs(changes, version, plugins)
+def _runs_of(scenario_hash: str, changes: RunsState) -> Any:
+    runs = _listed_runs(changes)
     return runs[(runs["state"] == "stored") & (runs["scenario_hash"] == scenario_hash)].reset_index(drop=True)
 
 
 def listed_runs() -> Any:
     """Return all runs, newest first, as Store.list_runs gives them; ``stale`` = older code."""
-    return _listed_runs(store().changes, code_version(), frozenset(plugin_versions()))
+    return _listed_runs(runs_state())
 
 
 @shared
-def _listed_runs(changes: int, version: str, plugins: frozenset[str]) -> Any:
+def _listed_runs(changes: RunsState) -> Any:
+    _, version, plugins = changes
     return store().list_runs(code_version=version, plugins=plugins)
 
 
 def run_names() -> Mapping[str, str]:
     """Return what each stored run is called, by its id, newest first: its policy and its future."""
-    return _run_names(store().changes, code_version(), frozenset(plugin_versions()))
+    return _run_names(runs_state())
 
 
 @shared
-def _run_names(changes: int, version: str, plugins: frozenset[str]) -> Mapping[str, str]:
-    runs = _listed_runs(changes, version, plugins)
+def _run_names(changes: RunsState) -> Mapping[str, str]:
+    runs = _listed_runs(changes)
     runs = runs[runs["state"] == "stored"]
     named = zip(runs["run_id"], runs["policy"], runs["seed"], strict=True)
     return {str(run): f"{policy_label(str(policy))} · future {seed}" for run, policy, seed in named}
@@ -349,12 +358,12 @@ def _run_names(changes: int, version: str, plugins: frozenset[str]) -> Mapping[s
 
 def first_runs(scenario_hash: str) -> Sequence[str]:
     """Return the run of a scenario with the lowest seed for each policy and its parameters."""
-    return _first_runs(scenario_hash, store().changes, code_version(), frozenset(plugin_versions()))
+    return _first_runs(scenario_hash, runs_state())
 
 
 @shared
-def _first_runs(scenario_hash: str, changes: int, version: str, plugins: frozenset[str]) -> Sequence[str]:
-    runs = _runs_of(scenario_hash, changes, version, plugins).sort_values("seed", kind="stable")
+def _first_runs(scenario_hash: str, changes: RunsState) -> Sequence[str]:
+    runs = _runs_of(scenario_hash, changes).sort_values("seed", kind="stable")
     return [str(run) for run in runs.drop_duplicates(["policy", "params"])["run_id"]]
 
 

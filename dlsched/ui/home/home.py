@@ -18,7 +18,6 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.money import cost_keys
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find, is_known, policy_label
-from dlsched.studies.code_version import code_version
 from dlsched.ui.fields.policy_and_params import usual
 from dlsched.ui.frame import charts, loaders, run_state, runs_of, session, uploads, writing
 from dlsched.ui.frame.caches import shared
@@ -206,7 +205,7 @@ def recent_of(runs: pd.DataFrame, most: int = session.MAX_TICKED) -> list[Recent
 
 
 @shared
-def _recent(changes: tuple[int, int], version: str) -> list[Recent]:
+def _recent(changes: tuple[session.RunsState, object]) -> list[Recent]:
     return recent_of(session.listed_runs())
 
 
@@ -242,7 +241,7 @@ def same_question(found: Sequence[Recent]) -> list[Recent]:
 def recent(*, primary: bool) -> None:
     """List the newest runs with open and compare."""
     st.header("Recent work", anchor=False)
-    lines = _recent(session.store().setting_changes, code_version())
+    lines = _recent((session.runs_state(), session.store().setting_changes))
     now = datetime.now(UTC).replace(tzinfo=None)
     if not lines:
         st.markdown(":gray[No run yet.]")
