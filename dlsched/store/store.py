@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import duckdb
 import pandas as pd
@@ -42,6 +43,15 @@ KEEP_DELETED = timedelta(days=1)
 
 def _now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
+
+
+@dataclass(slots=True)
+class Written:
+    """How many times was written into a store since it was opened, for all views of it."""
+
+    settings: int = 0
+    cells: int = 0
+    others: int = 0
 
 
 class Store:
@@ -76,7 +86,7 @@ class Store:
         self.actor = NO_LOGIN
         self._read_export = read_export
         self._write_lock = threading.Lock()
-        self._changes, self._settings_written = [0], [0]  # one list for all views of the store
+        self._written = Written()
         self._past: dict[str, tuple[int, list[tuple[int, float]]]] = {}
         self._connection = connect(self.path, read_only, wait_s)
         try:
@@ -103,16 +113,21 @@ class Store:
 
     @property
     def changes(self) -> int:
-        """How many times something but a setting was written since the store was opened.
+        """How many times something but a setting or numbers of runs was written since the store was opened.
 
         While it is the same, scenarios, runs and answers are as they were read before.
         """
-        return self._changes[0]
+        return self._written.others
 
     @property
     def setting_changes(self) -> tuple[int, int]:
         """While it is the same, settings are as they were read before."""
-        return self._changes[0], self._settings_written[0]
+        return self._written.others, self._written.settings
+
+    @property
+    def cell_changes(self) -> tuple[int, int]:
+        """While it is the same, numbers of runs, and the runs themselves, are as they were read before."""
+        return self._written.others, self._written.cells
 
     def close(self) -> None:
         """Write everything to the file and give it back."""
@@ -137,8 +152,8 @@ class Store:
             raise StoreError(f"The store {self.path} could not be read: {error}") from error
 
     @contextmanager
-    def _writing(self, *, counted: bool = True) -> Iterator[Any]:
-        """Give a cursor inside one transaction: all of it is kept, or nothing. ``counted`` among :attr:`changes`."""
+    def _writing(self, what: Literal["settings", "cells", "others"] = "others") -> Iterator[Any]:
+        """Give a cursor inside one transaction: all of it is kept, or nothing. ``what``: what of Written it is only."""
         if not self.actor.may_write:
             raise NotAllowed(f"{self.actor.name or 'This user'} may read here, but not change anything.")
         if self.read_only:
@@ -154,7 +169,7 @@ class Store:
                         cursor.rollback()
                         raise
                     cursor.commit()
-                    self._changes[0] += counted
+                    setattr(self._written, what, getattr(self._written, what) + 1)
                 finally:
                     cursor.close()
         except duckdb.Error as error:
@@ -256,7 +271,7 @@ class Store:
 
     def save_finished(self, finished: Sequence[Finished]) -> None:
         """Keep what tasks of several users left, all of it or nothing, in one transaction."""
-        with self._writing() as cursor:
+        with self._writing("others" if any(one.run or one.experiment for one in finished) else "cells") as cursor:
             cells.save(cursor, [cell for one in finished for cell in one.cells], _now())
             for name in dict.fromkeys(one.made_by for one in finished):
                 own = [one for one in finished if one.made_by == name]
@@ -421,7 +436,7 @@ class Store:
 
     def save_cells(self, records: Sequence[CellRecord]) -> None:
         """Keep the numbers of runs, all in one transaction."""
-        with self._writing() as cursor:
+        with self._writing("cells") as cursor:
             cells.save(cursor, records, _now())
 
     # ---- experiments ---------------------------------------------------------------------------------
@@ -498,13 +513,12 @@ class Store:
         remembers.
         """
         text = json.dumps(value)
-        with self._writing(counted=False) as cursor:
+        with self._writing("settings") as cursor:
             cursor.execute("DELETE FROM settings WHERE key = ?", [key])
             if value is not None:
                 insert_row(cursor, "settings", {"key": key, "value": text, "changed_at": _now()})
             if detail:
                 self._note(cursor, "set", "setting", [(key, detail)])
-        self._settings_written[0] += 1
 
     def list_settings(self, prefix: str) -> dict[str, Any]:
         """Return all remembered values whose key starts with ``prefix``."""

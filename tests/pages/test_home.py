@@ -6,8 +6,11 @@ from datetime import timedelta
 import pandas as pd
 import pytest
 
+from dlsched import load
 from dlsched.policies.registry import find
 from dlsched.studies.code_version import code_version
+from dlsched.studies.design import Futures, Variant, run_variants
+from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import session
 from dlsched.ui.home import home
 from dlsched.ui.home.demo_result import demo_result
@@ -158,6 +161,16 @@ def test_recent_lines_take_the_runs_of_a_policy_together(store):
     assert lines[1].numbers == ["p95 wait 12 s", "no price set"]
     assert lines[1].ran_at == store.list_runs().query("policy == 'fifo'")["created_at"].max()
     assert [line.run_id for line in home.same_question(lines)] == [line.run_id for line in lines[::-1]]
+
+
+def test_recent_lines_take_up_futures_that_are_computed_later(open_page, store):
+    demo = load(data_path("demo.toml"))
+    store.save_run(simulate(demo, "fifo", seed=0).record())
+    facts = [part.value for part in open_page("home/home.py").markdown if "p95 wait" in part.value]
+    run_variants(demo, [Variant(policy="fifo")], Futures.first(3), store=store)
+    later = [part.value for part in open_page("home/home.py").markdown if "p95 wait" in part.value]
+    assert len(facts) == len(later) == 1
+    assert facts != later
 
 
 def test_recent_of_nothing(store):

@@ -295,6 +295,18 @@ def test_the_page_compare(truth: Truth, stored: dict[str, str], open_page: OpenP
     assert truth.change("SJF", "FIFO", "wait_p95").verdict in str(table.loc["p95 wait", "SJF"])
 
 
+def test_the_page_compare_takes_up_futures_that_are_computed_later(
+    truth: Truth, cells: CarriedCells, store: Store, open_page: OpenPage
+) -> None:
+    chosen_futures.choose(truth.scenario, truth.futures)
+    ids = [store.save_run(simulate(truth.scenario, policy).record()) for policy in ("fifo", "sjf")]
+    for is_known in (False, True):
+        if is_known:
+            store.save_cells(list(cells.made.values()))
+        table = open_page("results/compare.py", runs=",".join(ids)).table[0].value.set_index("Metric")
+        assert (spread(truth, "SJF", "wait_p95") in str(table.loc["p95 wait", "SJF"])) is is_known
+
+
 @pytest.mark.usefixtures("runner", "stored")
 def test_the_page_what_if(truth: Truth, open_page: OpenPage) -> None:
     more_nodes = f"nodes:{truth.scenario.cluster.num_nodes + 1}"

@@ -55,12 +55,12 @@ def futures_numbers(choices: Sequence[tuple[Scenario, Variant]]) -> FuturesNumbe
     asked = tuple((scenario.content_hash, variant.model_dump_json()) for scenario, variant in choices)
     plain = futures.model_dump_json()
     plan = _plan(asked, plain, list(choices), futures)
-    found = _known(plan, session.store().changes)
+    found = _known(plan, session.store().cell_changes)
     return replace(found, failed={key: error for key, error in _failed().items() if key in found.plan.tasks})
 
 
 @shared
-def _known(plan: FuturesPlan, changes: int) -> FuturesNumbers:
+def _known(plan: FuturesPlan, changes: tuple[int, int]) -> FuturesNumbers:
     return known_numbers(plan, session.store())
 
 
@@ -213,7 +213,7 @@ def follow(numbers: FuturesNumbers) -> None:
     while numbers.missing:
         batches_left = {status.id for status in under_way(numbers)}
         if batches_left != before:  # the store has more only when a batch has ended: many sessions look here at once
-            now = _known(numbers.plan, session.store().changes)
+            now = _known(numbers.plan, session.store().cell_changes)
             enough = len(now.places) >= (REDRAWN_AT * max(shown, 1) if batches_left else shown + 1)
             failed_since = bool(numbers.missing.keys() & _failed().keys())
             if enough or (not batches_left and (before is not None or failed_since)):

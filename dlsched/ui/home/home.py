@@ -205,7 +205,7 @@ def recent_of(runs: pd.DataFrame, most: int = session.MAX_TICKED) -> list[Recent
 
 
 @shared
-def _recent(changes: tuple[session.RunsState, object]) -> list[Recent]:
+def _recent(changes: tuple[object, ...]) -> list[Recent]:
     return recent_of(session.listed_runs())
 
 
@@ -241,7 +241,7 @@ def same_question(found: Sequence[Recent]) -> list[Recent]:
 def recent(*, primary: bool) -> None:
     """List the newest runs with open and compare."""
     st.header("Recent work", anchor=False)
-    lines = _recent((session.runs_state(), session.store().setting_changes))
+    lines = _recent((session.runs_state(), session.store().cell_changes, session.store().setting_changes))
     now = datetime.now(UTC).replace(tzinfo=None)
     if not lines:
         st.markdown(":gray[No run yet.]")

@@ -17,6 +17,7 @@ from dlsched.domain.queue_tree import QueueTree
 from dlsched.domain.scenario import SimulationRules, SpeedSpec
 from dlsched.store import Store, runs
 from dlsched.store.connection import PATH_VARIABLE, store_path
+from dlsched.store.record import CellRecord, Finished
 from tests.support.assumptions import words_of
 from tests.support.known import known
 from tests.support.runs_for_store import record, small_scenario, tables_of
@@ -481,6 +482,11 @@ def test_changes_count_what_was_written_by_any_user(store):
     store.set_setting("draft/a", 1)
     assert store.changes == before + 1
     assert store.setting_changes == other.setting_changes != settings
+    numbers = store.cell_changes
+    cell = CellRecord("a" * 32, "b" * 32, "fifo", 0, {"jct_mean": 1.0}, ())
+    store.save_finished([Finished(cells=[cell], made_by="ann")])
+    assert store.changes == before + 1
+    assert store.cell_changes == other.cell_changes != numbers
     with pytest.raises(NotAllowed):
         store.acting(Actor("rita", may_write=False)).set_note(run_id, "no")
     assert store.changes == before + 1
