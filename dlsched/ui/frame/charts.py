@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from hashlib import blake2b
+from typing import Any, ParamSpec, TypeVar
 
 import pandas as pd
 import streamlit as st
 
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import Theme, theme
+from dlsched.ui.frame.caches import SHARED
 from dlsched.ui.frame.tables import in_words
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import as_cell, number
 
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"], "responsive": True}
 MAX_TABLE_ROWS = 1000
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Box = Mapping[str, list[float]]
 """A dragged box: two ends of "x" and of "y", in the units of the axes."""
@@ -25,6 +31,16 @@ Box = Mapping[str, list[float]]
 def page_theme() -> Theme:
     """Return the theme the reader has chosen."""
     return theme(st.context.theme.type)
+
+
+def drawn(draw: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what ``draw`` makes of these arguments; for equal ones it draws once for all sessions.
+
+    Drawing takes up to half of the time of a page. Arguments are equal that pickle writes the same; no code may write
+    into what is returned.
+    """
+    asked = blake2b(pickle.dumps((args, kwargs), pickle.HIGHEST_PROTOCOL), digest_size=16).digest()
+    return SHARED.get((f"{draw.__module__}.{draw.__qualname__}", asked), lambda: draw(*args, **kwargs))
 
 
 def show(

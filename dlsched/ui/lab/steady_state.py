@@ -145,7 +145,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
                 words, colour = state_words(point)
                 st.badge(safe(words), color=colour, help=f"At load {load_words(load)}: {point.words}")  # type: ignore[arg-type]
         chips(steady_premises(answer), "steady")
-    charts.show(response_by_load(answer, charts.page_theme()), "steady-response")
+    charts.show(charts.drawn(response_by_load, answer, charts.page_theme()), "steady-response")
     _one_load(answer)
 
 
@@ -161,11 +161,11 @@ def _one_load(answer: SteadyAnswer) -> None:
                                        format_func=LOOK_AT.__getitem__)  # fmt: skip
     load, theme = float(chosen or loads[0]), charts.page_theme()
     if look_at == "spread":
-        chart = response_cdf(answer, load, theme)
+        chart = charts.drawn(response_cdf, answer, load, theme)
     elif look_at == "early":
-        chart = early_results(answer, load, theme)
+        chart = charts.drawn(early_results, answer, load, theme)
     else:
-        chart = over_time(answer, load, "nodes" if look_at == "nodes" else "jobs", theme)
+        chart = charts.drawn(over_time, answer, load, "nodes" if look_at == "nodes" else "jobs", theme)
     if chart is None:
         st.info(NO_MEAN)
     charts.show(chart, f"steady-{look_at}", caption=True)

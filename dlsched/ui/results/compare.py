@@ -137,7 +137,9 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
         best = cheapest(costs) if saved else most_stars(comparison)
         _ways_on(base, next((series for series in chosen if series.label == best), base), scenario)
     if len(chosen) <= MOST_COLUMNS and (pictured := picture_rows(shown, rented=is_rented)):
-        charts.show(policy_bars(comparison, pictured, colours_of(chosen), charts.page_theme()), "policies")
+        charts.show(
+            charts.drawn(policy_bars, comparison, pictured, colours_of(chosen), charts.page_theme()), "policies"
+        )
     table(comparison, money_first=bool(saved))
     for one in notes:
         st.markdown(f":gray[{one.text} {one.action}.]")

@@ -122,7 +122,7 @@ def differences(shown: Compared) -> None:
     if not changes:
         st.info("The runs do not differ in these metrics.")
         return
-    chart = figures.forest(changes, colours_of(shown.chosen), charts.page_theme(), base)
+    chart = charts.drawn(figures.forest, changes, colours_of(shown.chosen), charts.page_theme(), base)
     charts.show(chart, "forest")
 
 
@@ -135,7 +135,9 @@ def distributions(shown: Compared) -> None:
         )
     )  # fmt: skip
     values = {name: loaders.jobs(run)[quantity].to_numpy(float) for name, run in shown.one_run().items()}
-    chart = figures.ecdf(values, colours_of(shown.chosen), charts.page_theme(), quantity=QUANTITIES[quantity])
+    chart = charts.drawn(
+        figures.ecdf, values, colours_of(shown.chosen), charts.page_theme(), quantity=QUANTITIES[quantity]
+    )
     charts.show(chart, "ecdf", caption=True)
     shown.say_which()
 
@@ -144,7 +146,7 @@ def over_time(shown: Compared) -> None:
     """Show the queue of each run over time."""
     series = {name: loaders.series(run) for name, run in shown.one_run().items()}
     clock = loaders.clock(next(iter(shown.one_run().values())))
-    chart = figures.queues(series, colours_of(shown.chosen), charts.page_theme(), clock)
+    chart = charts.drawn(figures.queues, series, colours_of(shown.chosen), charts.page_theme(), clock)
     charts.show(chart, "queues", caption=True)
     shown.say_which()
 
@@ -207,7 +209,7 @@ def bounds_tab(shown: Compared) -> None:
         st.info(f"No run has a value for {limit.kpi.label} in every future.")
         return
     word = "" if shown.is_exact else f", means over {shown.numbers.count} futures"
-    chart = runs_and_bound(limit, runs, colours_of(shown.chosen), charts.page_theme(), word=word)
+    chart = charts.drawn(runs_and_bound, limit, runs, colours_of(shown.chosen), charts.page_theme(), word=word)
     charts.show(chart, "bound", caption=True)
     notes = ["The line is proven: no policy can beat it with these jobs and machines."]
     if any(run.value.half_width for run in runs):
@@ -243,7 +245,7 @@ def savings_tab(shown: Compared) -> None:
     if not costs:
         st.info("Savings need at least two runs with a price for every machine.")
         return
-    charts.show(cost_split(costs.runs, charts.page_theme()), "costs", caption=True)
+    charts.show(charts.drawn(cost_split, costs.runs, charts.page_theme()), "costs", caption=True)
     st.subheader("Cost difference, row vs. column", anchor=False)
     alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
     st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)

@@ -115,7 +115,7 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     machines = loaders.groups(run_id, "gpu_type") if rented else None
     own = pieces[pieces["row"] == job["row"]]
     clock = loaders.clock(run_id)
-    chart = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines, clock=clock)
+    chart = charts.drawn(job_timeline, job, own, waits, charts.page_theme(), end_s, machines=machines, clock=clock)
     charts.show(chart.of(counted), "story")
     if policy in DualPricesSpec.policies and st.button(
         "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
@@ -206,7 +206,7 @@ def _under_other_runs(run_id: str, job: pd.Series) -> None:
             )  # fmt: skip
     if len(outcomes) > 1:
         due_in_s = float(job["due_s"]) - float(job["submit_s"])
-        chart = job_outcomes(outcomes, due_in_s, charts.page_theme())
+        chart = charts.drawn(job_outcomes, outcomes, due_in_s, charts.page_theme())
         charts.show(chart, "job-runs", caption=True)
 
 

@@ -198,7 +198,9 @@ def _strip(run_id: str, shown: Window, whole: Window, scenario: Scenario) -> Non
     """Show the whole run as a thin strip with the window marked; a box dragged on it is another window."""
     clock = loaders.clock(run_id)
     what = "rented" if scenario.cluster.free_slots else "available"
-    chart = gantt.strip(loaders.series(run_id), charts.page_theme(), shown.from_s, shown.to_s, what=what, clock=clock)
+    chart = charts.drawn(
+        gantt.strip, loaders.series(run_id), charts.page_theme(), shown.from_s, shown.to_s, what=what, clock=clock
+    )
     axis = TimeAxis.over(whole.from_s, whole.to_s, clock)
 
     def boxed_on_strip(box: charts.Box) -> None:
@@ -327,8 +329,15 @@ def _node_picture(
     if too_many := crowd_words(len(inside), shown.num_nodes):
         raster = raster_of(run_id, scenario, shown, colour_by)
         alt = counted_of(scenario).say(in_words(run_id, raster, shown))
-        chart = gantt.overview(
-            raster, charts.page_theme(), alt=alt, highlight=highlight, clock=clock, height=RASTER_HEIGHT, found=own
+        chart = charts.drawn(
+            gantt.overview,
+            raster,
+            charts.page_theme(),
+            alt=alt,
+            highlight=highlight,
+            clock=clock,
+            height=RASTER_HEIGHT,
+            found=own,
         )
         charts.show(
             chart.of(counted_of(scenario)),
@@ -344,7 +353,8 @@ def _node_picture(
         return
     sizes = tallest(leases, whole.num_nodes) if free and leases is not None else sizes_of_nodes(scenario)
     groups = None if colour_by == "state" else loaders.groups(run_id, colour_by)
-    chart = bars.node_bars(
+    chart = charts.drawn(
+        bars.node_bars,
         inside,
         charts.page_theme(),
         shown.from_s,
@@ -404,9 +414,9 @@ def _job_picture(run_id: str, shown: Window, scenario: Scenario, found: pd.Serie
     of_top = pieces[pieces["row"].isin(set(top["row"]))]
     st.markdown(f":gray[{count(len(top))} of {count(len(inside))} jobs that wait or run in this window, on any node.]")
     machines = loaders.groups(run_id, "gpu_type") if by_machine else None
-    chart = job_rows.job_bars(
-        top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines, node_gpus=one_size(scenario),
-        clock=loaders.clock(run_id), found="" if found is None else str(found["job_id"]),
+    chart = charts.drawn(
+        job_rows.job_bars, top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines,
+        node_gpus=one_size(scenario), clock=loaders.clock(run_id), found="" if found is None else str(found["job_id"]),
     )  # fmt: skip
     charts.show(chart.of(counted_of(scenario)), "job-bars", on_point=to_story)
     _open_job(list(top["job_id"]))
@@ -418,7 +428,8 @@ def _user_picture(run_id: str, shown: Window, whole: Window, scenario: Scenario)
                                   required=True, key="gantt-by"))  # fmt: skip
     nodes, units = shown.num_nodes == whole.num_nodes, counted_capacity(scenario.cluster, scenario.counted)
     there = 0 if scenario.cluster.free_slots else units[scenario.cluster.nodes.vm].sum()
-    chart = gantt.user_area(
+    chart = charts.drawn(
+        gantt.user_area,
         _inside(loaders.of_headline(loaders.segments(run_id), scenario), shown),
         charts.page_theme(),
         shown.from_s,

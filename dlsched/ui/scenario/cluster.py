@@ -192,7 +192,7 @@ def _capacity(scenario: Scenario) -> None:
     last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
     horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
     counted = counted_of(scenario)
-    chart = capacity(cluster, horizon_s, charts.page_theme(), clock_of(scenario.workload), counted.index)
+    chart = charts.drawn(capacity, cluster, horizon_s, charts.page_theme(), clock_of(scenario.workload), counted.index)
     charts.show(chart.of(counted), "capacity")
 
 

@@ -13,11 +13,8 @@ from pydantic import ValidationError
 
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SimulationRules
-from dlsched.figures.base import Chart
-from dlsched.figures.palette import Theme
 from dlsched.figures.prices import price_dots
 from dlsched.ui.frame import charts, tables, writing
-from dlsched.ui.frame.caches import shared
 from dlsched.ui.frame.forms import field
 from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
@@ -168,15 +165,10 @@ def _undo() -> None:
 
 def chart(prices: PriceList) -> None:
     """Show the chart of the list, or why there is none."""
-    picture = _dots(prices.model_dump_json(), charts.page_theme(), prices)
+    picture = charts.drawn(price_dots, prices, charts.page_theme())
     if picture is None:
         st.markdown(":gray[No selected type has GPUs, so there is no price per GPU-hour.]")
     charts.show(picture, "price-dots")
-
-
-@shared
-def _dots(told: str, theme: Theme, _prices: PriceList) -> Chart | None:
-    return price_dots(_prices, theme)
 
 
 def paid(prices: PriceList, options: SimulationRules) -> tuple[PriceList, SimulationRules]:
