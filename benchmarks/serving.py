@@ -126,6 +126,6 @@ class Session:
 
 @contextmanager
 def session(port: int) -> Iterator[Session]:
-    """Give a new session of the app at a port of this machine. It ends at once: nobody reads the answer to its end."""
+    """Give a new session of the app at a port of this machine; closing it does not wait for the rest of an answer."""
     with connect(f"ws://127.0.0.1:{port}/_stcore/stream", max_size=None, close_timeout=0.1) as socket:
         yield Session(socket)

@@ -47,7 +47,7 @@ def _now() -> datetime:
 
 @dataclass(slots=True)
 class Written:
-    """How many times was written into a store since it was opened, for all views of it."""
+    """How many writes a store has seen since it was opened, by what was written; all views of the store share it."""
 
     settings: int = 0
     cells: int = 0
@@ -113,7 +113,7 @@ class Store:
 
     @property
     def changes(self) -> int:
-        """How many times something but a setting or numbers of runs was written since the store was opened.
+        """How many times anything but settings and numbers of runs was written since the store was opened.
 
         While it is the same, scenarios, runs and answers are as they were read before.
         """
@@ -153,7 +153,7 @@ class Store:
 
     @contextmanager
     def _writing(self, what: Literal["settings", "cells", "others"] = "others") -> Iterator[Any]:
-        """Give a cursor inside one transaction: all of it is kept, or nothing. ``what``: what of Written it is only."""
+        """Give a cursor inside one transaction: all of it is kept, or nothing. Counted in Written as ``what``."""
         if not self.actor.may_write:
             raise NotAllowed(f"{self.actor.name or 'This user'} may read here, but not change anything.")
         if self.read_only:

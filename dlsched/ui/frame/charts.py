@@ -36,8 +36,8 @@ def page_theme() -> Theme:
 def drawn(draw: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Return what ``draw`` makes of these arguments; for equal ones it draws once for all sessions.
 
-    Drawing takes up to half of the time of a page. Arguments are equal that pickle writes the same; no code may write
-    into what is returned.
+    Drawing takes up to half of the time of a page. Arguments count as equal if they pickle to the same bytes. Sessions
+    share what is returned: no code may change it.
     """
     asked = blake2b(pickle.dumps((args, kwargs), pickle.HIGHEST_PROTOCOL), digest_size=16).digest()
     return SHARED.get((f"{draw.__module__}.{draw.__qualname__}", asked), lambda: draw(*args, **kwargs))
