@@ -21,9 +21,9 @@ from playwright.sync_api import sync_playwright
 
 from dlsched.cli.app import command, environment, pick_port
 from dlsched.files import HOME
+from tools.settled import settle
 
 IMAGES = HOME / "docs" / "images"
-READY = "[data-testid=stApp][data-test-script-state=notRunning]"
 SIZE = {"width": 1360, "height": 900}
 START_LIMIT_S = 60
 
@@ -75,8 +75,7 @@ def _wait_for(address: str) -> None:
 
 def shoot(tab: Any, name: str) -> None:
     """Save what the tab shows."""
-    tab.wait_for_selector(READY)
-    tab.wait_for_timeout(2500)
+    settle(tab, pause_ms=2500)
     tab.screenshot(path=str(IMAGES / f"{name}.png"))
 
 

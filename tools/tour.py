@@ -14,7 +14,8 @@ from typing import Any
 
 from PIL import Image
 
-from tools.screenshots import IMAGES, READY, open_tab
+from tools.screenshots import IMAGES, open_tab
+from tools.settled import settle
 
 SIZE = {"width": 1280, "height": 800}
 QUALITY = 70
@@ -61,13 +62,13 @@ class Film:
 
     def show(self, words: str, lasting_ms: int = LONG_MS) -> None:
         """Show the page under a caption once it has come to rest."""
-        settle(self.tab, charts=self.is_on)
+        settle(self.tab, pause_ms=1800 if self.is_on else 300)
         self.words = words
         self.take(lasting_ms)
 
     def click(self, words: str, at: Any) -> None:
         """Point at something under a caption, and click it."""
-        settle(self.tab, charts=self.is_on)
+        settle(self.tab, pause_ms=1800 if self.is_on else 300)
         at.scroll_into_view_if_needed()
         self.words = words
         if self.is_on:
@@ -80,14 +81,6 @@ class Film:
         """Write all pictures as one animated WebP."""
         first, *rest = self.pictures
         first.save(path, save_all=True, append_images=rest, duration=self.lasting_ms, loop=0, quality=QUALITY, method=6)
-
-
-def settle(tab: Any, *, charts: bool) -> None:
-    """Wait until the script of the page has run to its end; with ``charts`` also until these are drawn."""
-    for pause_ms in (300, 1500 if charts else 0):
-        tab.wait_for_selector(READY, timeout=ANSWER_MS)
-        tab.wait_for_timeout(pause_ms)
-    tab.wait_for_selector(READY, timeout=ANSWER_MS)
 
 
 def _link(tab: Any, title: str) -> Any:

@@ -15,11 +15,9 @@ from urllib.request import urlopen
 import pytest
 
 from dlsched.cli.app import command, environment
-from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 START_LIMIT_S = 180
-READY = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
 def free_port() -> int:
@@ -88,10 +86,3 @@ def page(browser: Any) -> Iterator[Any]:
     tab = context.new_page()
     yield tab
     context.close()
-
-
-def settle(tab: Any, timeout_s: float = PATIENCE_S) -> None:
-    """Wait until the script of the page has run to its end."""
-    tab.wait_for_selector(READY, timeout=timeout_s * 1000)
-    tab.wait_for_timeout(300)
-    tab.wait_for_selector(READY, timeout=timeout_s * 1000)

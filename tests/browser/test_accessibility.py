@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from dlsched.ui.frame.navigation import ADDRESSES
-from tests.browser.conftest import ROOT, Server, settle
+from tests.browser.conftest import ROOT, Server
 from tests.support.waiting import PATIENCE_S
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
@@ -88,7 +89,7 @@ def test_axe_finds_nothing_but_what_is_streamlits_own(
     tab = context.new_page()
     tab.goto(f"{with_results.url}/{ADDRESSES[title]}")
     tab.locator("h1").first.wait_for()
-    settle(tab, FIRST_MS / 1000)
+    settle(tab, timeout_s=FIRST_MS / 1000)
     tab.evaluate(axe)
     found = tab.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)
     faults = {

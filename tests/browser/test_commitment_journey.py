@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ANSWER_LIMIT_MS = 400_000

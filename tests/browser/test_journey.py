@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 RUN_LIMIT_MS = 240_000  # the first run on a machine compiles

@@ -10,8 +10,9 @@ import openpyxl
 import pptx
 import pytest
 
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
 from tests.support.waiting import PATIENCE_S, until
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ANSWER_LIMIT_MS = 240_000  # the first run on a machine compiles

@@ -13,7 +13,8 @@ from dlsched.studies.simulation import simulate
 from dlsched.ui.frame.navigation import ADDRESSES
 from dlsched.workload.catalogue import data_path
 from dlsched.workload.load import load
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

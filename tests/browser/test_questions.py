@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
 from tests.browser.test_journey import RUN_LIMIT_MS, made_trace
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MOST_CLICKS = 5

@@ -17,8 +17,9 @@ from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
 from dlsched.workload.load import load
-from tests.browser.conftest import ROOT, Server, settle
+from tests.browser.conftest import ROOT, Server
 from tests.support.memos import full_memo, numbers, option
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 A4_MM, MARGINS_MM = (210, 297), (24, 22)

@@ -14,8 +14,9 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
 from tests.support.waiting import PATIENCE_S
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 OUTLINES = """() => document.querySelector(".st-key-chart-bars .js-plotly-plot").data

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
 from tests.support.waiting import until
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PRIMARY = "[data-testid=stBaseButton-primary]:visible"

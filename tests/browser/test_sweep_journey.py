@@ -10,8 +10,9 @@ import pytest
 
 from dlsched.domain.scenario import SimulationRules
 from dlsched.store import Store
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
 from tests.support.runs_for_store import small_scenario
+from tools.settled import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 FUTURES, RUNS = 60, 1200

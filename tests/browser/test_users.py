@@ -14,12 +14,13 @@ from dlsched.domain.scenario import SimulationRules
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame.navigation import ADDRESSES
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
 from tests.support.proxy import ADDRESS, HEADER, Proxy
 from tests.support.runs_for_store import small_scenario
 from tests.support.store_rows import rows_of
 from tests.support.waiting import PATIENCE_S
 from tests.support.wire import Visitor
+from tools.settled import settle
 
 CONFIG = f"""
 [access]

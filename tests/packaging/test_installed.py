@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import dlsched
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server
 from tests.packaging.conftest import LEFT_OUT, Installation
+from tools.settled import settle
 
 pytestmark = pytest.mark.slow
 RUN_LIMIT_MS = 240_000
