@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -89,7 +90,10 @@ def _is_below_the_clock(run: Run) -> bool:
 
 
 def verdict(asked: Question) -> str:
-    """Return what does not hold of a run, uncaught errors included; "" = all does, "refused: ..." = a clear refusal."""
+    """Return what does not hold of a run, uncaught errors and numeric warnings included.
+
+    "" = all does, "refused: ..." = a clear refusal.
+    """
     found = _verdict(asked)
     return _verdict(asked) if kind(found) == "too long" else found  # the first time its loop may have been compiled
 
@@ -98,7 +102,9 @@ def _verdict(asked: Question) -> str:
     signal.signal(signal.SIGPROF, _stop)
     signal.setitimer(signal.ITIMER_PROF, CHECKED_S)
     try:
-        return findings(asked)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)  # a division by zero or an overflow that nobody meant
+            return findings(asked)
     except InputError as error:
         return f"refused: {error}"
     except TooLong as error:

@@ -59,7 +59,7 @@ class Portfolio:
 
     def _ends_soon(self, instance: Instance, *, change_s: float, by_hour: bool) -> bool:
         """Return whether a play of these jobs holds few enough decisions between those that jobs give."""
-        if by_hour and instance.num_nodes > MOST_NODES_BY_HOUR:
+        if not instance.num_nodes or (by_hour and instance.num_nodes > MOST_NODES_BY_HOUR):
             return False
         reviews_s = [_review_s(self._params, change_s), HOUR_S if by_hour else None]
         review_s = min((every_s for every_s in reviews_s if every_s is not None), default=np.inf)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.renting_grid import CELLS, scenario_of
+from dlsched.domain.cluster import Absence
 from dlsched.policies.gpuaas import portfolio
 from dlsched.policies.gpuaas.hours import Leases
 from dlsched.policies.gpuaas.instance import Instance, Schedule
@@ -225,3 +226,15 @@ def test_more_jobs_than_it_may_look_at_leave_plain_market():
     plain = simulate(given, "gpuaas-market", {"period_s": None, "look_ahead": 0})
     ahead = simulate(given, "gpuaas-market", {"period_s": None, "look_ahead": 39})
     assert plain.segments.equals(ahead.segments)
+
+
+@pytest.mark.parametrize("cell", ["base 0.9", "hourly short 0.9"])
+def test_while_every_node_is_down_nothing_is_played_out(cell: str):
+    given = scenario_of(replace(CELLS[cell], slots=1), 0)
+    down = (Absence(node=0, start_s=0.0, end_s=100.0),)
+    jobs = replace(given.workload.head(2), submit_s=np.arange(2.0))
+    run = simulate(
+        given.replace(workload=jobs, cluster=given.cluster.model_copy(update={"absences": down})), "gpuaas-market"
+    )
+    assert not run.audit()
+    assert run.segments["start_s"].min() == 100.0
