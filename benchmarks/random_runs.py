@@ -25,6 +25,7 @@ from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need
 from dlsched.placement import can_ever_fit
+from dlsched.policies import registry
 from dlsched.sim import kernels
 from dlsched.sim.log import JobStatus
 from dlsched.sim.simulate import run_policy
@@ -57,8 +58,7 @@ def findings(asked: Question) -> str:
     run = simulate(asked.scenario, asked.policy, asked.params, asked.number)
     if (spent_s := time.process_time() - before_s) > MOST_S:
         return f"too long: {spent_s:.0f} CPU s"
-    on_one = Need.ONE_NODE in resolved.spec.needs
-    if (found := run.audit()) and not (len(found) == 1 and run.log.stalled and _some_job_has_no_node(run, on_one)):
+    if (found := run.audit()) and not (len(found) == 1 and run.log.stalled and _some_job_has_no_node(run)):
         return f"audit: {found[0]}"
     if found := beyond(run.metrics):
         return f"bound: {found[0]}"
@@ -73,18 +73,16 @@ def findings(asked: Question) -> str:
     return f"compiled loop: {difference}" if difference else ""
 
 
-def _some_job_has_no_node(run: Run, on_one: bool) -> bool:
-    """Whether the nodes that are left at the end never hold some job that is unfinished: others may wait behind it.
-
-    ``on_one``: the policy runs every job on one node.
-    """
+def _some_job_has_no_node(run: Run) -> bool:
+    """Whether the nodes that are left at the end never hold some job that is unfinished: others may wait behind it."""
     scenario, unfinished = run.prepared.scenario, run.log.job_status == JobStatus.UNFINISHED
     cluster, gone = scenario.cluster, {absence.node for absence in scenario.cluster.absences if absence.end_s is None}
     if cluster.free_slots or len(gone) == cluster.num_nodes:
         return bool(gone)
     of_node = [pool for pool in cluster.pools for _ in range(pool.count)]
     left = [pool.model_copy(update={"count": 1}) for node, pool in enumerate(of_node) if node not in gone]
-    homes = [Cluster(pools=(pool,)) for pool in left] if on_one else [Cluster(pools=tuple(left))]
+    on_one_node = Need.ONE_NODE in registry.find(run.policy).needs
+    homes = [Cluster(pools=(pool,)) for pool in left] if on_one_node else [Cluster(pools=tuple(left))]
     fits = np.any([can_ever_fit(scenario.workload, home, scenario.options.placement) for home in homes], axis=0)
     return bool((unfinished & ~fits).any())
 
@@ -109,7 +107,7 @@ def _verdict(asked: Question) -> str:
     signal.setitimer(signal.ITIMER_PROF, CHECKED_S)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", RuntimeWarning)  # a division by zero or an overflow that nobody meant
+            warnings.simplefilter("error", RuntimeWarning)  # such as division by zero
             return findings(asked)
     except InputError as error:
         return f"refused: {error}"

@@ -60,15 +60,19 @@ class Film:
         self.pictures.append(Image.open(io.BytesIO(self.tab.screenshot())).convert("RGB"))
         self.lasting_ms.append(lasting_ms)
 
+    def settle(self) -> None:
+        """Wait until the page has come to rest; where a picture is taken, also until its charts are drawn."""
+        settle(self.tab, timeout_s=ANSWER_MS / 1000, pause_ms=1800 if self.is_on else 300)
+
     def show(self, words: str, lasting_ms: int = LONG_MS) -> None:
         """Show the page under a caption once it has come to rest."""
-        settle(self.tab, pause_ms=1800 if self.is_on else 300)
+        self.settle()
         self.words = words
         self.take(lasting_ms)
 
     def click(self, words: str, at: Any) -> None:
         """Point at something under a caption, and click it."""
-        settle(self.tab, pause_ms=1800 if self.is_on else 300)
+        self.settle()
         at.scroll_into_view_if_needed()
         self.words = words
         if self.is_on:
