@@ -20,7 +20,7 @@ from dlsched.domain.actor import NO_LOGIN, Actor
 from dlsched.domain.errors import NotAllowed, StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.store import cells, experiments, portable, runs, scenarios, trail, windows
-from dlsched.store.connection import connect, store_path
+from dlsched.store.connection import connect, cursor_of, store_path
 from dlsched.store.portable import ImportReport
 from dlsched.store.record import (
     CellRecord,
@@ -143,7 +143,7 @@ class Store:
     def _reading(self) -> Iterator[Any]:
         """Give a cursor of its own to each call: a connection shared by threads corrupts reads."""
         try:
-            cursor = self._connection.cursor()
+            cursor = cursor_of(self._connection)
             try:
                 yield cursor
             finally:
@@ -160,7 +160,7 @@ class Store:
             raise NotAllowed(f"The store {self.path} is open for reading only.")
         try:
             with self._write_lock:
-                cursor = self._connection.cursor()
+                cursor = cursor_of(self._connection)
                 try:
                     cursor.begin()
                     try:

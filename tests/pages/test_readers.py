@@ -34,11 +34,11 @@ def texts(app):
 
 @pytest.mark.parametrize("title", SCRIPTS)
 def test_every_page_opens_for_a_reader_and_nothing_is_written(title, as_reader, open_page, runner):
-    before = rows_of(as_reader._connection.cursor())
+    before = rows_of(cursor_of(as_reader._connection))
     app = open_page(SCRIPTS[title].removeprefix(f"{FOLDER}/"))
     assert not app.exception, app.exception
     assert LINE in texts(app)
-    assert rows_of(as_reader._connection.cursor()) == before
+    assert rows_of(cursor_of(as_reader._connection)) == before
     assert runner.status() == runner.questions() == []
 
 
@@ -64,7 +64,7 @@ def test_a_control_that_writes_is_disabled_with_the_reason(title, key, as_reader
 
 def test_a_click_that_comes_all_the_same_writes_nothing(as_reader, open_page, runner):
     """A disabled button is a courtesy of the page; what comes over the wire does not ask for it."""
-    before = rows_of(as_reader._connection.cursor())
+    before = rows_of(cursor_of(as_reader._connection))
     for script, key in (
         ("home/home.py", "run-demo"),
         ("home/home.py", "bar-duplicate"),
@@ -75,7 +75,7 @@ def test_a_click_that_comes_all_the_same_writes_nothing(as_reader, open_page, ru
         app.button(key=key).proto.disabled = False
         app.button(key=key).click().run()
         assert not app.exception
-    assert rows_of(as_reader._connection.cursor()) == before
+    assert rows_of(cursor_of(as_reader._connection)) == before
     assert runner.status() == []
 
 
@@ -101,10 +101,10 @@ def test_a_click_that_comes_all_the_same_writes_nothing(as_reader, open_page, ru
     ],
 )
 def test_links_make_no_reader_a_writer(title, link, as_reader, open_page, runner):
-    before = rows_of(as_reader._connection.cursor())
+    before = rows_of(cursor_of(as_reader._connection))
     app = open_page(SCRIPTS[title].removeprefix(f"{FOLDER}/"), **link)
     assert not app.exception, app.exception
-    assert rows_of(as_reader._connection.cursor()) == before
+    assert rows_of(cursor_of(as_reader._connection)) == before
     assert runner.status() == runner.questions() == []
 
 
