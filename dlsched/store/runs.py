@@ -317,9 +317,13 @@ def purge(cursor: Any, condition: str, values: Sequence[Any]) -> int:
     return len(numbers)
 
 
-def past_seconds(cursor: Any, policy: str) -> list[tuple[int, float]]:
-    """Return (jobs, wall seconds) of the latest 20 runs of a policy that were made here."""
+def past_seconds(cursor: Any) -> dict[str, list[tuple[int, float]]]:
+    """Return (jobs, wall seconds) of the latest 20 runs of each policy that were made here, by policy."""
     rows = cursor.execute(
-        "SELECT jobs, wall_s FROM runs WHERE policy = ? AND origin = 'here' ORDER BY created_at DESC LIMIT 20", [policy]
+        """SELECT policy, jobs, wall_s FROM runs WHERE origin = 'here'
+            QUALIFY row_number() OVER (PARTITION BY policy ORDER BY created_at DESC) <= 20"""
     ).fetchall()
-    return [(int(jobs), float(wall_s)) for jobs, wall_s in rows]
+    found: dict[str, list[tuple[int, float]]] = {}
+    for policy, jobs, wall_s in rows:
+        found.setdefault(policy, []).append((int(jobs), float(wall_s)))
+    return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import duckdb
 import pandas as pd
@@ -20,7 +20,7 @@ from dlsched.domain.actor import NO_LOGIN, Actor
 from dlsched.domain.errors import NotAllowed, StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.store import cells, experiments, portable, runs, scenarios, trail, windows
-from dlsched.store.connection import connect, cursor_of, store_path
+from dlsched.store.connection import connect, store_path
 from dlsched.store.portable import ImportReport
 from dlsched.store.record import (
     CellRecord,
@@ -51,6 +51,7 @@ class Written:
 
     settings: int = 0
     cells: int = 0
+    runs: int = 0
     others: int = 0
 
 
@@ -87,21 +88,25 @@ class Store:
         self._read_export = read_export
         self._write_lock = threading.Lock()
         self._written = Written()
-        self._past: dict[str, tuple[int, list[tuple[int, float]]]] = {}
-        self._connection = connect(self.path, read_only, wait_s)
+        self._past: list[tuple[int, dict[str, list[tuple[int, float]]]]] = [(-1, {})]  # a list: views share it
+        self._cursors = connect(self.path, read_only, wait_s)
         try:
             self._prepare()
         except BaseException:
-            self._connection.close()
+            self._cursors.close()
             raise
 
     def _prepare(self) -> None:
         try:
+            with self._cursors.one() as cursor:
+                if not self.read_only:
+                    migrate(cursor)
+                elif version_of(cursor) != len(STEPS):
+                    raise StoreError(
+                        f"The store {self.path} has an older format. Open it once for writing to update it."
+                    )
             if not self.read_only:
-                migrate(self._connection)
                 self.purge_deleted(KEEP_DELETED)
-            elif version_of(self._connection) != len(STEPS):
-                raise StoreError(f"The store {self.path} has an older format. Open it once for writing to update it.")
         except duckdb.Error as error:
             raise StoreError(f"The store {self.path} is damaged: {error}") from error
 
@@ -117,6 +122,11 @@ class Store:
 
         While it is the same, scenarios, runs and answers are as they were read before.
         """
+        return self._written.others + self._written.runs
+
+    @property
+    def scenario_changes(self) -> int:
+        """While it is the same, scenarios and their names are as they were read before; runs of them may be new."""
         return self._written.others
 
     @property
@@ -127,11 +137,11 @@ class Store:
     @property
     def cell_changes(self) -> tuple[int, int]:
         """While it is the same, numbers of runs, and the runs themselves, are as they were read before."""
-        return self._written.others, self._written.cells
+        return self.changes, self._written.cells
 
     def close(self) -> None:
         """Write everything to the file and give it back."""
-        self._connection.close()
+        self._cursors.close()
 
     def __enter__(self) -> Self:
         return self
@@ -141,37 +151,33 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:
-        """Give a cursor of its own to each call: a connection shared by threads corrupts reads."""
         try:
-            cursor = cursor_of(self._connection)
-            try:
+            with self._cursors.one() as cursor:
                 yield cursor
-            finally:
-                cursor.close()
         except duckdb.Error as error:
             raise StoreError(f"The store {self.path} could not be read: {error}") from error
 
     @contextmanager
-    def _writing(self, what: Literal["settings", "cells", "others"] = "others") -> Iterator[Any]:
-        """Give a cursor inside one transaction: all of it is kept, or nothing. Counted in Written as ``what``."""
+    def _writing(self, what: Collection[str] = ("others",)) -> Iterator[Any]:
+        """Give a cursor inside one transaction: all of it is kept, or nothing.
+
+        ``what``, which may change meanwhile: the fields of Written that count it once it is kept.
+        """
         if not self.actor.may_write:
             raise NotAllowed(f"{self.actor.name or 'This user'} may read here, but not change anything.")
         if self.read_only:
             raise NotAllowed(f"The store {self.path} is open for reading only.")
         try:
-            with self._write_lock:
-                cursor = cursor_of(self._connection)
+            with self._write_lock, self._cursors.one() as cursor:
+                cursor.begin()
                 try:
-                    cursor.begin()
-                    try:
-                        yield cursor
-                    except BaseException:
-                        cursor.rollback()
-                        raise
-                    cursor.commit()
-                    setattr(self._written, what, getattr(self._written, what) + 1)
-                finally:
-                    cursor.close()
+                    yield cursor
+                except BaseException:
+                    cursor.rollback()
+                    raise
+                cursor.commit()
+                for kind in what:
+                    setattr(self._written, kind, getattr(self._written, kind) + 1)
         except duckdb.Error as error:
             raise StoreError(f"The store {self.path} could not be written: {error}") from error
 
@@ -271,19 +277,23 @@ class Store:
 
     def save_finished(self, finished: Sequence[Finished]) -> None:
         """Keep what tasks of several users left, all of it or nothing, in one transaction."""
-        with self._writing("others" if any(one.run or one.experiment for one in finished) else "cells") as cursor:
+        what = ["runs" if any(one.run or one.experiment for one in finished) else "cells"]
+        with self._writing(what) as cursor:
             cells.save(cursor, [cell for one in finished for cell in one.cells], _now())
             for name in dict.fromkeys(one.made_by for one in finished):
                 own = [one for one in finished if one.made_by == name]
                 user = self.acting(Actor(name))
-                user._save_runs(cursor, [one.run for one in own if one.run is not None])
+                records = [one.run for one in own if one.run is not None]
+                of = {record.scenario.content_hash: record.scenario for record in records}
+                for new in scenarios.unknown(cursor, [*of]):
+                    user._save_scenario(cursor, of[new])
+                    what[:] = ["others"]
+                user._save_runs(cursor, records)
                 for one in own:
                     if one.experiment is not None:
                         user._save_experiment(cursor, one.experiment)
 
     def _save_runs(self, cursor: Any, records: Sequence[RunRecord]) -> None:
-        for scenario in {record.scenario.content_hash: record.scenario for record in records}.values():
-            self._save_scenario(cursor, scenario)
         now = _now()
         new = [
             runs.NewRun(runs.row_of(one, now, self.actor.name), one.metrics, runs.complete_tables(one.tables))
@@ -404,23 +414,23 @@ class Store:
 
     def mark_running(self, labels: Sequence[RunLabel]) -> None:
         """Note runs as under way; saving them, or :meth:`clear_running`, takes the note away."""
-        with self._writing() as cursor:
+        with self._writing(("runs",)) as cursor:
             runs.mark_active(cursor, labels, _now())
 
     def clear_running(self, keys: Sequence[str]) -> None:
         """Forget that runs are under way or were interrupted."""
-        with self._writing() as cursor:
+        with self._writing(("runs",)) as cursor:
             runs.clear_active(cursor, keys)
 
     def past_seconds(self, policy: str) -> list[tuple[int, float]]:
         """Return (jobs, wall seconds) of earlier runs of a policy on this machine."""
-        changes, found = self._past.get(policy, (-1, []))
-        if changes != self.changes:  # a batch of a hundred tasks asks for the same few policies
+        changes, found = self._past[0]
+        if changes != self.changes:  # a page asks for each of its policies, a batch of a hundred tasks for the same few
             changes = self.changes
             with self._reading() as cursor:
-                found = runs.past_seconds(cursor, policy)
-            self._past[policy] = changes, found
-        return found
+                found = runs.past_seconds(cursor)
+            self._past[0] = changes, found
+        return found.get(policy, [])
 
     # ---- cells: numbers of many runs -----------------------------------------------------------------
 
@@ -436,7 +446,7 @@ class Store:
 
     def save_cells(self, records: Sequence[CellRecord]) -> None:
         """Keep the numbers of runs, all in one transaction."""
-        with self._writing("cells") as cursor:
+        with self._writing(("cells",)) as cursor:
             cells.save(cursor, records, _now())
 
     # ---- experiments ---------------------------------------------------------------------------------
@@ -513,7 +523,7 @@ class Store:
         remembers.
         """
         text = json.dumps(value)
-        with self._writing("settings") as cursor:
+        with self._writing(("settings",)) as cursor:
             cursor.execute("DELETE FROM settings WHERE key = ?", [key])
             if value is not None:
                 insert_row(cursor, "settings", {"key": key, "value": text, "changed_at": _now()})

@@ -13,10 +13,9 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.runner.background import TaskState, TaskStatus
 from dlsched.ui.frame import identity, session, writing
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.turns import TURNS
+from dlsched.ui.frame.turns import TURNS, pauses_s
 from dlsched.wording.formats import about_seconds
 
-LOOK_EVERY_S = 0.3
 WAIT_S, GLANCE_EVERY_S = 1.2, 0.02
 """How long a page waits for a quick answer before it is drawn, and how often it looks."""
 
@@ -129,13 +128,14 @@ class PendingTasks:
 
         ``each``: draw the page anew whenever one of several ends, for pages that show its answer meanwhile.
         """
+        pauses = pauses_s()
         while now := self.under_way():
             if each and any(status.state.is_over and status.id in places for status in now):
                 break
             for name, bar in self.bars(now).items():
                 if name in places:
                     _show(places[name], *bar)
-            TURNS.sleep(LOOK_EVERY_S)
+            TURNS.sleep(next(pauses))
         st.rerun()
 
 

@@ -23,9 +23,15 @@ def as_reader(store, monkeypatch):
     for policy in ("fifo", "sjf"):
         store.acting(Actor("anna")).save_run(simulate(scenario, policy).record())
     store.mark_running([RunLabel("gone", scenario.content_hash, scenario.name, "las", {}, 0)])
-    store._connection.execute("UPDATE active_runs SET session = 'another'")
+    with store._cursors.one() as cursor:
+        cursor.execute("UPDATE active_runs SET session = 'another'")
     monkeypatch.setattr(identity, "actor", lambda: Actor("rita", may_write=False))
     return store
+
+
+def _rows(store):
+    with store._cursors.one() as cursor:
+        return rows_of(cursor)
 
 
 def texts(app):
@@ -34,11 +40,11 @@ def texts(app):
 
 @pytest.mark.parametrize("title", SCRIPTS)
 def test_every_page_opens_for_a_reader_and_nothing_is_written(title, as_reader, open_page, runner):
-    before = rows_of(cursor_of(as_reader._connection))
+    before = _rows(as_reader)
     app = open_page(SCRIPTS[title].removeprefix(f"{FOLDER}/"))
     assert not app.exception, app.exception
     assert LINE in texts(app)
-    assert rows_of(cursor_of(as_reader._connection)) == before
+    assert _rows(as_reader) == before
     assert runner.status() == runner.questions() == []
 
 
@@ -64,7 +70,7 @@ def test_a_control_that_writes_is_disabled_with_the_reason(title, key, as_reader
 
 def test_a_click_that_comes_all_the_same_writes_nothing(as_reader, open_page, runner):
     """A disabled button is a courtesy of the page; what comes over the wire does not ask for it."""
-    before = rows_of(cursor_of(as_reader._connection))
+    before = _rows(as_reader)
     for script, key in (
         ("home/home.py", "run-demo"),
         ("home/home.py", "bar-duplicate"),
@@ -75,7 +81,7 @@ def test_a_click_that_comes_all_the_same_writes_nothing(as_reader, open_page, ru
         app.button(key=key).proto.disabled = False
         app.button(key=key).click().run()
         assert not app.exception
-    assert rows_of(cursor_of(as_reader._connection)) == before
+    assert _rows(as_reader) == before
     assert runner.status() == []
 
 
@@ -101,10 +107,10 @@ def test_a_click_that_comes_all_the_same_writes_nothing(as_reader, open_page, ru
     ],
 )
 def test_links_make_no_reader_a_writer(title, link, as_reader, open_page, runner):
-    before = rows_of(cursor_of(as_reader._connection))
+    before = _rows(as_reader)
     app = open_page(SCRIPTS[title].removeprefix(f"{FOLDER}/"), **link)
     assert not app.exception, app.exception
-    assert rows_of(cursor_of(as_reader._connection)) == before
+    assert _rows(as_reader) == before
     assert runner.status() == runner.questions() == []
 
 

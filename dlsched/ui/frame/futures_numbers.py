@@ -20,11 +20,9 @@ from dlsched.ui.frame import session, writing
 from dlsched.ui.frame.caches import drop_oldest, shared
 from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.turns import TURNS
+from dlsched.ui.frame.turns import TURNS, pauses_s
 from dlsched.wording.formats import about_seconds, amount
 
-LOOK_EVERY_S, SELDOM_S, SLOWER = 0.3, 1.5, 1.1
-"""How often a page that follows looks at first, how often at last, and how it gets from one to the other."""
 MOST_FAILED = 10_000
 """Runs whose errors are remembered; an older one that is asked for again is computed, and fails, again."""
 REDRAWN_AT = 2.0
@@ -209,7 +207,7 @@ def follow(numbers: FuturesNumbers) -> None:
 
     The page's own run follows, not a fragment with a timer, for the reason given in ``ui.simulate.queue``.
     """
-    shown, before, look_s = len(numbers.places), None, LOOK_EVERY_S
+    shown, before, pauses = len(numbers.places), None, pauses_s()
     while numbers.missing:
         batches_left = {status.id for status in under_way(numbers)}
         if batches_left != before:  # the store has more only when a batch has ended: many sessions look here at once
@@ -221,8 +219,7 @@ def follow(numbers: FuturesNumbers) -> None:
         if not batches_left:
             break
         before = batches_left
-        TURNS.sleep(look_s)
-        look_s = min(SELDOM_S, look_s * SLOWER)
+        TURNS.sleep(next(pauses))
 
 
 def progress_of(group: Sequence[TaskStatus]) -> tuple[float, float, int]:

@@ -194,7 +194,7 @@ def load_scenario(scenario_hash: str) -> Scenario:
 
 def info_of(scenario_hash: str) -> ScenarioInfo | None:
     """Return the line of a scenario, by the first digits of its hash or all; None if it is not in the store."""
-    return _info_of(scenario_hash, store().changes)
+    return _info_of(scenario_hash, store().scenario_changes)
 
 
 @shared

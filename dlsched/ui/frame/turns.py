@@ -12,6 +12,18 @@ PATIENCE_S = 1.0
 """How long a page computes before the next one begins beside it: more than twice what a usual page needs."""
 
 
+LOOK_EVERY_S, SELDOM_S, SLOWER = 0.3, 1.5, 1.1
+"""How often a page that follows work looks at first, how often at last, and how it gets from one to the other."""
+
+
+def pauses_s() -> Iterator[float]:
+    """Yield the pauses between the looks of a page that follows work: short work is followed closely."""
+    pause_s = LOOK_EVERY_S
+    while True:
+        yield pause_s
+        pause_s = min(SELDOM_S, pause_s * SLOWER)
+
+
 class Turns:
     """The line of the threads of this process that compute pages.
 

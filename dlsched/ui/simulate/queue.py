@@ -15,10 +15,8 @@ from dlsched.runner.worker import WARMING
 from dlsched.studies.code_version import version_of
 from dlsched.ui.frame import futures_numbers, run_state, session, writing
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.turns import TURNS
+from dlsched.ui.frame.turns import TURNS, pauses_s
 from dlsched.wording.formats import about_seconds, amount
-
-LOOK_EVERY_S = 0.3
 
 
 def live_queue(scenario: Scenario | None = None) -> None:
@@ -34,10 +32,10 @@ def live_queue(scenario: Scenario | None = None) -> None:
         here = [one for one in statuses if futures_numbers.scenario_hash_of(one) == scenario.content_hash]
     show = _Board(here, len(_under_way(statuses)) - len(_under_way(here)))
     _of_others([status for status in everything if not (status.mine or status.state.is_over)])
-    seen = _marks(statuses)
+    seen, pauses = _marks(statuses), pauses_s()
     while any(not status.state.is_over for status in statuses) and not run_state.is_over():
         show.update({status.id: status for status in statuses})
-        TURNS.sleep(LOOK_EVERY_S)
+        TURNS.sleep(next(pauses))
         statuses = run_state.own()
         if _marks(statuses) != seen:
             break
@@ -97,7 +95,7 @@ def _by_name(statuses: Sequence[TaskStatus]) -> dict[str, list[TaskStatus]]:
 
 
 class _Board:
-    """The list on the page: drawn once with its buttons; ``update`` changes texts and bars in their places.
+    """The list on the page: drawn once with its buttons; ``update`` changes the texts and bars that are new.
 
     ``elsewhere``: how many policies run on other scenarios.
     """
@@ -105,6 +103,7 @@ class _Board:
     def __init__(self, statuses: Sequence[TaskStatus], elsewhere: int) -> None:
         self._headline, self._warming = st.empty(), st.empty()
         self._lines: dict[str, DeltaGenerator] = {}
+        self._shown: dict[DeltaGenerator, tuple[str, float | None]] = {}
         self._ids = [status.id for status in statuses]
         if elsewhere:
             st.markdown(f":gray[{amount(elsewhere, 'policy', 'policies')} running on other scenarios.]")
@@ -133,22 +132,28 @@ class _Board:
         statuses = [found[one] for one in self._ids if one in found]
         if not statuses:
             return
-        self._headline.markdown(f"**{summary(statuses)}**")
-        if any(status.text.startswith(WARMING) for status in statuses if not status.state.is_over):
-            self._warming.markdown(":gray[Preparing fast code, once, about 20 s.]")
-        else:
-            self._warming.empty()
+        self._put(self._headline, f"**{summary(statuses)}**")
+        is_warming = any(status.text.startswith(WARMING) for status in statuses if not status.state.is_over)
+        self._put(self._warming, ":gray[Preparing fast code, once, about 20 s.]" if is_warming else "")
         for name, group in _by_name(statuses).items():
-            _line(self._lines[name], name, group)
+            words, share = how_far(group)
+            if all(status.state.is_over for status in group):
+                self._put(self._lines[name], f"{outcome(group)} {safe(name)}{words and ': '}{words}")
+            else:
+                text = f"{safe(name)}: {safe(words, 200)}"
+                self._put(self._lines[name], text, min(max(share, 0.0), 1.0))
 
-
-def _line(place: DeltaGenerator, name: str, group: Sequence[TaskStatus]) -> None:
-    """Show one policy with its runs and the futures after them."""
-    words, share = how_far(group)
-    if all(status.state.is_over for status in group):
-        place.markdown(f"{outcome(group)} {safe(name)}{words and ': '}{words}")
-        return
-    place.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}: {safe(words, 200)}")
+    def _put(self, place: DeltaGenerator, text: str, share: float | None = None) -> None:
+        """Show a text, with a share as a bar, unless it stands there already: each costs the server a message."""
+        if self._shown.get(place, ("", None)) == (text, share):
+            return
+        self._shown[place] = text, share
+        if share is not None:
+            place.progress(share, text=text)
+        elif text:
+            place.markdown(text)
+        else:
+            place.empty()
 
 
 def how_far(group: Sequence[TaskStatus]) -> tuple[str, float]:

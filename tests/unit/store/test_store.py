@@ -487,6 +487,12 @@ def test_changes_count_what_was_written_by_any_user(store):
     store.save_finished([Finished(cells=[cell], made_by="ann")])
     assert store.changes == before + 1
     assert store.cell_changes == other.cell_changes != numbers
+    names = store.scenario_changes
+    store.save_run(record(seed=8))
+    assert store.changes == before + 2
+    assert store.scenario_changes == other.scenario_changes == names
+    store.save_run(record(scenario=small_scenario(6)))
+    assert store.scenario_changes == other.scenario_changes != names
     with pytest.raises(NotAllowed):
         store.acting(Actor("rita", may_write=False)).set_note(run_id, "no")
-    assert store.changes == before + 1
+    assert store.changes == before + 3
