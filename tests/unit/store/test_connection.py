@@ -17,7 +17,8 @@ OPEN_ELSEWHERE = "import duckdb, sys\nduckdb.connect(sys.argv[1]).execute('SELEC
 
 def is_free(path):
     """Whether another process can open the file."""
-    return subprocess.run([sys.executable, "-c", OPEN_ELSEWHERE, path], capture_output=True, check=False).returncode == 0
+    asked = subprocess.run([sys.executable, "-c", OPEN_ELSEWHERE, path], capture_output=True, check=False)
+    return asked.returncode == 0
 
 
 def test_what_one_process_opens_twice_is_one_store(tmp_path):
