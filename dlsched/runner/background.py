@@ -38,9 +38,9 @@ __all__ = ["RunTask", "Runner", "StudyTask", "TaskState", "TaskStatus"]
 
 log = logging.getLogger(__name__)
 _SHARE_FOR_ETA = 0.03
-TOGETHER_S, TOGETHER_BYTES = 0.3, 64 * 2**20
+TOGETHER_S, TOGETHER_BYTES = 1.0, 64 * 2**20
 """Results of a busy queue are stored together, in a third of the time: those that come within so long of the first, if
-they are not larger than this. The last ones do not wait."""
+they are not larger than this. The last ones of a user do not wait."""
 REMEMBERED_S = 3600.0
 """How long a task that is over stays on the list when its owner does not take it off."""
 
@@ -396,12 +396,19 @@ class Runner:
             if event is not None:
                 until_s = until_s if made else time.monotonic() + TOGETHER_S
                 made += self._taken(*event)
-            is_due = event is None or time.monotonic() >= until_s or not self._in_flight
-            if made and (is_due or _bytes_of(made) > TOGETHER_BYTES):
+            is_due = event is None or time.monotonic() >= until_s or _bytes_of(made) > TOGETHER_BYTES
+            if made and (is_due or self._is_awaited(made)):
                 self._keep(made)
                 self._remove_files(made)
                 made = []
                 self._refill()  # a question may have waited for it
+
+    def _is_awaited(self, made: Sequence[tuple[QueueItem, Any]]) -> bool:
+        """Whether an owner of results has nothing else that is computed or could be."""
+        with self._lock:
+            ready = (item for item in self._waiting.values() if not self._is_held(item))
+            busy = {owner for item in (*self._in_flight.values(), *ready) for owner in item.owners}
+        return any(not item.owners <= busy for item, _ in made)
 
     def _taken(self, task_id: str, pool: WorkerPool, future: Future[Any]) -> list[tuple[QueueItem, Any]]:
         """Start what comes next; return the task with what was made, nothing where nothing was."""

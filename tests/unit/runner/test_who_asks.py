@@ -139,6 +139,40 @@ def test_users_take_turns_and_each_keeps_the_order(gated, gate, session):
     assert gate.names == ["a0", "b0", "c0", "a1", "b1", "a2", "a3"]
 
 
+def test_the_last_result_of_a_user_is_stored_at_once_though_others_go_on(store, session, monkeypatch):
+    monkeypatch.setattr(background, "TOGETHER_S", 10 * PATIENCE_S)
+    begun: list[tuple[Any, Any, Future[Any]]] = []
+
+    class Slow:
+        def submit(self, function, order):
+            begun.append((function, order, Future()))
+            return begun[-1][2]
+
+        def shutdown(self, wait=True, cancel_futures=False):
+            pass
+
+    def end(number):
+        function, order, future = begun[number]
+        future.set_result(function(order))
+
+    runner = Runner(store, lambda: WorkerPool(cast("Any", Slow()), 2, remote=False), session.who)
+    session.now = Actor(browser="a")
+    many = runner.submit([task("fifo"), task("sjf"), task("las")])
+    session.now = Actor(browser="b")
+    (only,) = runner.submit([task("srtf")])
+    end(0)  # one of three: the others may come with it
+    until(lambda: len(begun) == 3)
+    assert [one.policy for _, one, _ in begun] == ["fifo", "sjf", "srtf"]
+    assert runner.status(many)[0].state is TaskState.DONE
+    end(2)  # all that b asked for
+    until(lambda: runner.status([only])[0].state is TaskState.STORED)
+    assert [status.state for status in runner.status(many)][1:] == [TaskState.RUNNING] * 2
+    for number in (1, 3):
+        end(number)
+    assert runner.wait(PATIENCE_S)
+    runner.close()
+
+
 def test_what_is_told_to_be_ahead_is_what_comes_first(gated, gate, session):
     ids = [one for owner, count in (("a", 3), ("b", 2), ("c", 2)) for one in ask(gated, session, owner, count)]
     texts = {status.name: status.text for status in gated.status(ids)}
