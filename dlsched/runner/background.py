@@ -140,11 +140,15 @@ class Runner:
             If the user is a reader.
         """
         actor = self._planner()
+        asked = [(task, item_of(task)) for task in tasks]
+        self._recognise([item for _, item in asked])
+        with self._lock:
+            under_way = {item.key: item for item in reversed(self._items.values()) if not item.is_over}
         items: list[QueueItem] = []
         everything: list[QueueItem] = []
-        for task in tasks:
-            items.append(item := self._admit(task, everything))
-            everything += [*self._admit_ahead(item, task, everything), item]
+        for task, new in asked:
+            items.append(item := self._admit(new, under_way))
+            everything += [*self._admit_ahead(item, task, under_way), item]
         fresh = {e.id: e for e in everything if e.state is TaskState.QUEUED and e.id not in self._items}
         for item in fresh.values():
             item.actor = actor
@@ -302,29 +306,38 @@ class Runner:
 
     # ---- taking in -----------------------------------------------------------------------------------
 
-    def _admit(self, task: RunTask | StudyTask, batch: Sequence[QueueItem]) -> QueueItem:
-        """Return the item of a task, which may be one that is under way or came before it in the same batch."""
-        item = item_of(task)
-        try:
-            item.admit(self._store)
-        except DlschedError as error:
-            item.state, item.message = TaskState.FAILED, str(error)
-            return item
-        if item.kept_id is not None:
-            item.state, item.message = TaskState.STORED, "Answered from the store"
-            return item
-        with self._lock:
-            others = [*self._items.values(), *batch]
-            return next((e for e in others if e.key == item.key and not e.is_over), item)
+    def _recognise(self, items: Sequence[QueueItem]) -> None:
+        """Find out what items ask for, and what of it the store has: of runs with one question for all of them."""
+        for item in items:
+            try:
+                item.admit(self._store)
+            except DlschedError as error:
+                item.state, item.message = TaskState.FAILED, str(error)
+        runs = [item for item in items if isinstance(item, RunItem) and item.state is TaskState.QUEUED]
+        if self._store is not None and runs:
+            known = self._store.find_runs([run.key for run in runs])
+            for run in runs:
+                run.kept_id = known.get(run.key)
+        for item in items:
+            if item.kept_id is not None:
+                item.state, item.message = TaskState.STORED, "Answered from the store"
 
-    def _admit_ahead(self, item: QueueItem, task: RunTask | StudyTask, batch: Sequence[QueueItem]) -> list[QueueItem]:
+    def _admit(self, item: QueueItem, under_way: dict[str, QueueItem]) -> QueueItem:
+        """Return the item, or the one with the same key that is under way; ``under_way`` takes it in."""
+        return item if item.state.is_over else under_way.setdefault(item.key, item)
+
+    def _admit_ahead(
+        self, item: QueueItem, task: RunTask | StudyTask, under_way: dict[str, QueueItem]
+    ) -> list[QueueItem]:
         """Return the batches of runs that come before a question, which may be under way with it."""
         if not isinstance(task, StudyTask) or item.state is not TaskState.QUEUED or self._store is None:
             return []
         with self._lock:
             if item.id in self._items:
                 return self._batches_of([item])
-        parts = [self._admit(part, batch) for part in task.ahead]
+        new = [item_of(part) for part in task.ahead]
+        self._recognise(new)
+        parts = [self._admit(part, under_way) for part in new]
         item.after = tuple(part.id for part in parts)
         return parts
 

@@ -117,7 +117,10 @@ class QueueItem(ABC):
 
     @abstractmethod
     def admit(self, store: Store | None) -> None:
-        """Find out key, name, guess and whether the store has the answer; DlschedError when it cannot be computed."""
+        """Find out key, name and guess, and of a question whether the store has the answer.
+
+        DlschedError when it cannot be computed.
+        """
 
     @abstractmethod
     def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
@@ -153,7 +156,6 @@ class RunItem(QueueItem):
         self.name = task.name or spec.label + (f", future {task.seed}" if task.seed else "")
         version = version_of(task.scenario, [spec.key])
         self.key = run_key(task.scenario.content_hash, spec.key, self.params, task.seed, version)
-        self.kept_id = store.find_run(self.key) if store is not None else None
         self.guess_s = estimate_run(task.scenario, task.policy, store).seconds
 
     def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 30
 """Of all values together; one value that is larger is kept alone."""
 IDLE_S = 1800.0
 """A value that was not asked for this long is dropped at the next question."""
-_LOOKED_AT = 200
+_LOOKED_AT = 50
 """Elements of a collection that are measured; the others count as much on average."""
 _WHOLE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, Enum)
 """What is there anyway, whoever refers to it."""
