@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, finalize
@@ -226,7 +226,7 @@ class Runner:
         return self._runs() if ids is None else [self._items[i] for i in ids if i in self._items]
 
     def _runs(self) -> list[RunItem]:
-        return [item for item in self._items.values() if isinstance(item, RunItem)]
+        return [item for item in self._items.values() if type(item) is RunItem]  # isinstance of an ABC takes long
 
     def _stop(self, item: QueueItem) -> None:
         """Have a worker stop: one elsewhere does not see our files, one here learns nothing from its future."""
@@ -347,7 +347,7 @@ class Runner:
 
     def _is_held(self, item: QueueItem) -> bool:
         """Whether batches of its runs are not in the store yet. The lock is held."""
-        return any(not part.state.is_over for part in self._batches_of([item]))
+        return bool(item.after) and any(not part.state.is_over for part in self._batches_of([item]))
 
     # ---- computing -----------------------------------------------------------------------------------
 
@@ -418,10 +418,14 @@ class Runner:
 
     def _is_awaited(self, made: Sequence[tuple[QueueItem, Any]]) -> bool:
         """Whether an owner of results has nothing else that is computed or could be."""
+        idle = {owner for item, _ in made for owner in item.owners}
         with self._lock:
             ready = (item for item in self._waiting.values() if not self._is_held(item))
-            busy = {owner for item in (*self._in_flight.values(), *ready) for owner in item.owners}
-        return any(not item.owners <= busy for item, _ in made)
+            for item in chain(self._in_flight.values(), ready):
+                idle -= item.owners
+                if not idle:
+                    return False
+        return bool(idle)
 
     def _taken(self, task_id: str, pool: WorkerPool, future: Future[Any]) -> list[tuple[QueueItem, Any]]:
         """Start what comes next; return the task with what was made, nothing where nothing was."""

@@ -53,7 +53,10 @@ class TaskState(StrEnum):
     @property
     def is_over(self) -> bool:
         """Whether nothing more happens to the task."""
-        return self in {TaskState.STORED, TaskState.FAILED, TaskState.CANCELLED}
+        return self in _OVER
+
+
+_OVER = frozenset({TaskState.STORED, TaskState.FAILED, TaskState.CANCELLED})
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,9 +148,10 @@ def statuses(*, mine: bool = False) -> list[TaskStatus]:
     return session.runner().status([*_asked()], mine=mine)
 
 
-def is_run(status: TaskStatus) -> bool:
-    """Whether a task of the runner is a run with all its jobs, and no batch of numbers."""
-    return status.id not in _asked()
+def runs_and_batches(tasks: Sequence[TaskStatus]) -> tuple[list[TaskStatus], list[TaskStatus]]:
+    """Return which tasks of the runner are runs with all their jobs, and which are batches of numbers."""
+    asked = _asked()
+    return [one for one in tasks if one.id not in asked], [one for one in tasks if one.id in asked]
 
 
 def scenario_hash_of(status: TaskStatus) -> str:

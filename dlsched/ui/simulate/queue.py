@@ -76,7 +76,7 @@ def summary(statuses: Sequence[TaskStatus]) -> str:
         left = about_seconds(sum(status.eta_s or 0.0 for status in active) / at_once)
         done = sum(all(status.state.is_over for status in group) for group in groups)
         return f"{done} of {amount(len(groups), 'policy', 'policies')} done, {left} left. You can leave this page."
-    statuses = [status for status in statuses if futures_numbers.is_run(status)] or statuses
+    statuses = futures_numbers.runs_and_batches(statuses)[0] or statuses
     kept = sum(status.state is TaskState.STORED for status in statuses)
     known = sum(status.state is TaskState.STORED and "store" in status.message for status in statuses)
     stopped = sum(status.state is TaskState.CANCELLED for status in statuses)
@@ -158,9 +158,9 @@ class _Board:
 
 def how_far(group: Sequence[TaskStatus]) -> tuple[str, float]:
     """Return how far the work for one policy is, and its share: "as recorded, then 12 of 40 futures"."""
-    runs = [status for status in group if futures_numbers.is_run(status)]
+    runs, batches = futures_numbers.runs_and_batches(group)
     ended = sum(status.state.is_over for status in runs)
-    done, of, asked = futures_numbers.progress_of([status for status in group if status not in runs])
+    done, of, asked = futures_numbers.progress_of(batches)
     parts = []
     if len(runs) > 1:
         parts.append(f"{ended} of {len(runs)} futures with their jobs")
@@ -196,11 +196,12 @@ def _failures(name: str, group: Sequence[TaskStatus]) -> None:
         alike = [status for status in failed if status.message == message]
         times = f" ({len(alike)} futures)" if len(alike) > 1 else ""
         st.error(f"**{safe(name)} stopped{times}.** {safe(message, 600)}", icon="⛔")
-        if not futures_numbers.is_run(alike[0]):
+        runs, _ = futures_numbers.runs_and_batches(alike)
+        if not runs:
             continue
         st.download_button(
-            "Save the bundle", partial(bundle, alike[0].id, message),
-            file_name="dlsched-failure.json", mime="application/json", key=f"bundle-{alike[0].id}",
+            "Save the bundle", partial(bundle, runs[0].id, message),
+            file_name="dlsched-failure.json", mime="application/json", key=f"bundle-{runs[0].id}",
             on_click="ignore", type="tertiary", help="Scenario, policy, parameters and message, to report it",
         )  # fmt: skip
 
