@@ -117,7 +117,8 @@ def _attached(path: Path, read_only: bool) -> Any:
     That database is named after the file, so that what this process opens twice is one database, as DuckDB wants it.
     """
     file = str(path.resolve())
-    connection = duckdb.connect(f":memory:{file} {'read' if read_only else 'write'}", config=_CONFIG)
+    config = _CONFIG | {"temp_directory": f"{file}.tmp"}
+    connection = duckdb.connect(f":memory:{file} {'read' if read_only else 'write'}", config=config)
     try:
         options = f"ROW_GROUP_SIZE {_ROW_GROUP_ROWS}{', READ_ONLY' if read_only else ''}"
         quoted = file.replace("'", "''")

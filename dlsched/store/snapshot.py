@@ -31,7 +31,7 @@ class Snapshot(Store):
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-snapshot-"))
         self._remove_folder = finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         try:
-            self.taken_at = _copied(path, self._folder / "store.duckdb")
+            self.taken_at = _copied(path.resolve(), self._folder / "store.duckdb")  # the log lies beside the file
             super().__init__(self._folder / "store.duckdb")
         except BaseException as error:
             self._remove_folder()

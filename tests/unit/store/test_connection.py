@@ -10,6 +10,7 @@ import pytest
 from dlsched.domain.errors import StoreError
 from dlsched.store import Store
 from dlsched.store.connection import connect
+from dlsched.store.snapshot import Snapshot
 from tests.support.runs_for_store import record, small_scenario, tables_of
 
 OPEN_ELSEWHERE = "import duckdb, sys\nduckdb.connect(sys.argv[1]).execute('SELECT count(*) FROM runs')"
@@ -33,6 +34,19 @@ def test_what_one_process_opens_twice_is_one_store(tmp_path):
         assert one.run_info(run_id).note == two.run_info(run_id).note == "still open"
 
 
+def test_a_store_behind_a_link_is_the_same_store_also_to_who_copies_it(tmp_path):
+    (tmp_path / "far").mkdir()
+    with Store(tmp_path / "far" / "s.duckdb") as store:
+        first = store.save_run(record())
+    link = tmp_path / "s.duckdb"
+    link.symlink_to(tmp_path / "far" / "s.duckdb")
+    with Store(link) as one, Store(tmp_path / "far" / "s.duckdb") as two:
+        second = one.save_run(record(seed=2))
+        assert two.run_info(second).seed == 2
+        with Snapshot(link) as copied:
+            assert {first, second} == set(copied.list_runs()["run_id"])
+
+
 def test_a_call_has_its_cursor_for_itself_and_the_next_call_takes_it_over(tmp_path):
     cursors = connect(tmp_path / "s.duckdb", read_only=False)
     with cursors.one() as first, cursors.one() as second:
@@ -46,6 +60,11 @@ def test_a_call_has_its_cursor_for_itself_and_the_next_call_takes_it_over(tmp_pa
     with cursors.one() as fourth, cursors.one() as fifth:
         assert failed not in (fourth, fifth)
     cursors.close()
+
+
+def test_what_does_not_fit_into_memory_goes_beside_the_file(tmp_path):
+    with connect(tmp_path / "s.duckdb", read_only=False).one() as cursor:
+        assert cursor.execute("SELECT current_setting('temp_directory')").fetchone() == (f"{tmp_path}/s.duckdb.tmp",)
 
 
 def test_the_file_is_given_back_with_all_cursors(tmp_path):
