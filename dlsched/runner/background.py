@@ -349,6 +349,10 @@ class Runner:
         """Whether batches of its runs are not in the store yet. The lock is held."""
         return bool(item.after) and any(not part.state.is_over for part in self._batches_of([item]))
 
+    def _ready(self) -> Iterator[QueueItem]:
+        """Return waiting tasks that can start once there is room. The lock is held."""
+        return (item for item in self._waiting.values() if not self._is_held(item))
+
     # ---- computing -----------------------------------------------------------------------------------
 
     def _fill(self) -> None:
@@ -374,8 +378,7 @@ class Runner:
     def _order(self) -> Iterator[tuple[str, QueueItem]]:
         """Return waiting tasks in the order in which they start, and whose turn it is."""
         held = Counter(item.turn_of for item in self._in_flight.values())
-        ready = [item for item in self._waiting.values() if not self._is_held(item)]
-        return in_turn(ready, held, self._served)
+        return in_turn(self._ready(), held, self._served)
 
     def _refill(self) -> None:
         with self._lock:
@@ -420,8 +423,7 @@ class Runner:
         """Whether an owner of results has nothing else that is computed or could be."""
         idle = {owner for item, _ in made for owner in item.owners}
         with self._lock:
-            ready = (item for item in self._waiting.values() if not self._is_held(item))
-            for item in chain(self._in_flight.values(), ready):
+            for item in chain(self._in_flight.values(), self._ready()):
                 idle -= item.owners
                 if not idle:
                     return False

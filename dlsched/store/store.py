@@ -88,7 +88,7 @@ class Store:
         self._read_export = read_export
         self._write_lock = threading.Lock()
         self._written = Written()
-        self._past: list[tuple[int, dict[str, list[tuple[int, float]]]]] = [(-1, {})]  # a list: views share it
+        self._past: dict[int, dict[str, list[tuple[int, float]]]] = {}  # for the latest number of changes
         self._cursors = connect(self.path, read_only, wait_s)
         try:
             self._prepare()
@@ -424,12 +424,13 @@ class Store:
 
     def past_seconds(self, policy: str) -> list[tuple[int, float]]:
         """Return (jobs, wall seconds) of earlier runs of a policy on this machine."""
-        changes, found = self._past[0]
-        if changes != self.changes:  # a page asks for each of its policies, a batch of a hundred tasks for the same few
-            changes = self.changes
+        changes = self.changes
+        found = self._past.get(changes)
+        if found is None:  # a page asks for each of its policies, a batch of a hundred tasks for the same few
             with self._reading() as cursor:
                 found = runs.past_seconds(cursor)
-            self._past[0] = changes, found
+            self._past.clear()
+            self._past[changes] = found
         return found.get(policy, [])
 
     # ---- cells: numbers of many runs -----------------------------------------------------------------

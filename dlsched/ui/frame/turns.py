@@ -10,8 +10,6 @@ from contextlib import contextmanager
 
 PATIENCE_S = 1.0
 """How long a page computes before the next one begins beside it: more than twice what a usual page needs."""
-
-
 LOOK_EVERY_S, SELDOM_S, SLOWER = 0.3, 1.5, 1.1
 """How often a page that follows work looks at first, how often at last, and how it gets from one to the other."""
 

@@ -83,10 +83,12 @@ class Gate:
 
     def __init__(self):
         self.names: list[str] = []
+        self.calls: list[partial] = []
         self.futures: list[Future] = []
 
     def submit(self, function, order):
         self.names.append(order.name)
+        self.calls.append(partial(function, order))
         self.futures.append(Future())
         return self.futures[-1]
 
@@ -139,30 +141,20 @@ def test_users_take_turns_and_each_keeps_the_order(gated, gate, session):
     assert gate.names == ["a0", "b0", "c0", "a1", "b1", "a2", "a3"]
 
 
-def test_the_last_result_of_a_user_is_stored_at_once_though_others_go_on(store, session, monkeypatch):
+def test_the_last_result_of_a_user_is_stored_at_once_though_others_go_on(store, gate, session, monkeypatch):
     monkeypatch.setattr(background, "TOGETHER_S", 10 * PATIENCE_S)
-    begun: list[tuple[Any, Any, Future[Any]]] = []
-
-    class Slow:
-        def submit(self, function, order):
-            begun.append((function, order, Future()))
-            return begun[-1][2]
-
-        def shutdown(self, wait=True, cancel_futures=False):
-            pass
 
     def end(number):
-        function, order, future = begun[number]
-        future.set_result(function(order))
+        gate.futures[number].set_result(gate.calls[number]())
 
-    runner = Runner(store, lambda: WorkerPool(cast("Any", Slow()), 2, remote=False), session.who)
+    runner = Runner(store, lambda: WorkerPool(gate, 2, remote=False), session.who)
     session.now = Actor(browser="a")
     many = runner.submit([task("fifo"), task("sjf"), task("las")])
     session.now = Actor(browser="b")
     (only,) = runner.submit([task("srtf")])
     end(0)  # one of three: the others may come with it
-    until(lambda: len(begun) == 3)
-    assert [one.policy for _, one, _ in begun] == ["fifo", "sjf", "srtf"]
+    until(lambda: len(gate.names) == 3)
+    assert gate.names == ["FIFO", "SJF", "SRTF"]
     assert runner.status(many)[0].state is TaskState.DONE
     end(2)  # all that b asked for
     until(lambda: runner.status([only])[0].state is TaskState.STORED)

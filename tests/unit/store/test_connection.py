@@ -82,8 +82,8 @@ def test_the_file_is_given_back_with_all_cursors(tmp_path):
 def test_rows_lie_in_small_groups(tmp_path):
     """A checkpoint compresses the last group of a table anew: 122,880 rows of DuckDB's own would be a hundred runs."""
     scenario, path = small_scenario(2), tmp_path / "s.duckdb"
-    tables = {name: pd.DataFrame(rows) for name, rows in tables_of(scenario).items()}
-    tables["waits"] = pd.concat([tables["waits"]] * (100_000 // max(len(tables["waits"]), 1) + 1), ignore_index=True)
+    tables = tables_of(scenario)
+    tables["waits"] = pd.concat([tables["waits"]] * 100_000, ignore_index=True)
     with Store(path) as store:
         run_id = store.save_run(record(scenario=scenario, tables=tables))
         assert len(store.waits(run_id)) == len(tables["waits"])
