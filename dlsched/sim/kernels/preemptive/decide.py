@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlsched.placement.rules import ROOM_TOLERANCE
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import compiled, inlined, merged
 from dlsched.sim.kernels.preemptive.heap import goes_before, pop, push
 from dlsched.sim.kernels.preemptive.lanes import has
 from dlsched.sim.kernels.preemptive.moves import (
@@ -27,7 +27,7 @@ SPARE = 64
 _PREEMPTED, _MOVED = int(PieceEnd.PREEMPTED), int(PieceEnd.MOVED)
 
 
-@compiled
+@merged
 def decide(run: Run, now: float) -> None:
     """Decide which jobs run, and log why the others wait."""
     for queue in range(len(run.queues)):
@@ -41,7 +41,7 @@ def decide(run: Run, now: float) -> None:
     run.counts[FRESH] = 0
 
 
-@compiled
+@merged
 def _decide_queue(run: Run, queue: int, now: float) -> None:
     """Select by totals, keep, stop, place (decision 001)."""
     of = run.queues[queue]
@@ -67,7 +67,7 @@ def _decide_queue(run: Run, queue: int, now: float) -> None:
     _offer_rest(run, queue, now)
 
 
-@compiled
+@merged
 def _place_selected(run: Run, queue: int, now: float, in_order: bool) -> bool:
     """Start the selected that wait, in order, where they have room; return whether all had room that was free.
 
@@ -129,7 +129,7 @@ def _put_out(run: Run, place: int) -> None:
     run.counts[OUT] += 1
 
 
-@compiled
+@merged
 def _offer_rest(run: Run, queue: int, now: float) -> None:
     """Give the others, in order, what the selected could not use; stop for good who ran and gets nothing.
 
@@ -202,7 +202,7 @@ def _stop(run: Run, place: int, now: float) -> None:
     enqueue(run, row)
 
 
-@compiled
+@merged
 def _say_why(run: Run, queue: int) -> None:
     """Tell all who wait of a kind why, where that has changed."""
     kinds, queues = run.kinds, run.queues

@@ -21,7 +21,7 @@ from dlsched.sim.kernels import cancels, instants
 from dlsched.sim.kernels import compiled as compiling
 from dlsched.sim.kernels import tables as codes
 from dlsched.sim.kernels.cancels import cancels_due
-from dlsched.sim.kernels.compiled import COUNTING_NOTHING, compiled, inlined
+from dlsched.sim.kernels.compiled import COUNTING_NOTHING, compiled, inlined, merged
 from dlsched.sim.kernels.instants import instant_s
 from dlsched.sim.kernels.preemptive.absences import change_capacity
 from dlsched.sim.kernels.preemptive.decide import decide
@@ -113,7 +113,7 @@ def _decide(run: Run, now: float, cause: int) -> None:
         run.clock[1] = np.inf
 
 
-@compiled
+@merged
 def _next_event_s(run: Run) -> float:
     """Return when the next event is due but for the alarm; what came before a run is joined is due then."""
     first = next_end_s(run)

@@ -6,7 +6,7 @@ import numpy as np
 
 from dlsched.domain.plan import WaitReason
 from dlsched.policies.shared.ranks import NEARLY
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import compiled, inlined, merged
 from dlsched.sim.kernels.preemptive.heap import pop, push
 from dlsched.sim.kernels.preemptive.lanes import insert, remove
 from dlsched.sim.kernels.preemptive.runners import key_of, put_in_order, queue_number
@@ -70,7 +70,7 @@ def start_first(run: Run, kind: int, now: float, count: int) -> None:
     start_at(run, row, place, now, count, run.rule[0].restart_s)
 
 
-@compiled
+@merged
 def start_at(run: Run, row: int, place: int, now: float, count: int, restart_s: float) -> None:
     """Start a row on the ``count`` nodes picked, with this place among the runners of its queue."""
     first, nodes = run.counts[SHARES], run.nodes
@@ -82,7 +82,7 @@ def start_at(run: Run, row: int, place: int, now: float, count: int, restart_s: 
     run_since(run, row, place, now, restart_s)
 
 
-@compiled
+@merged
 def run_since(run: Run, row: int, place: int, start_s: float, restart_s: float) -> None:
     """A row runs on its shares since ``start_s``."""
     job, runner = run.jobs[row], run.runners[place]
@@ -183,7 +183,7 @@ def close_piece(run: Run, row: int, at: float, end: int, lost_work: float) -> No
     run.counts[RUNNING] -= 1
 
 
-@compiled
+@merged
 def complete(run: Run, row: int) -> None:
     """A running row reaches the end of its work."""
     job = run.jobs[row]

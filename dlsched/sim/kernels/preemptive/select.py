@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import compiled, inlined, merged
 from dlsched.sim.kernels.preemptive.heap import goes_before, pop, push
 from dlsched.sim.kernels.preemptive.lanes import has
 from dlsched.sim.kernels.preemptive.moves import has_room
@@ -15,7 +15,7 @@ SELECTED, OUT, HEADS = int(Count.SELECTED), int(Count.OUT), int(Count.HEADS)
 LITTLE = 1e-9
 
 
-@compiled
+@merged
 def select(run: Run, queue: int) -> bool:
     """Note which waiting rows of a queue are selected, in order, and the places of the runners that are not.
 
@@ -34,7 +34,7 @@ def select(run: Run, queue: int) -> bool:
     return True
 
 
-@compiled
+@merged
 def select_all(run: Run, queue: int) -> None:
     """Note all waiting rows of a queue as selected, in order, and no runner as out."""
     run.counts[SELECTED] = run.counts[OUT] = 0
@@ -160,7 +160,7 @@ def _keep_or_leave_out(run: Run, place: int, left: int) -> int:
 # ---- classes of nodes -------------------------------------------------------------------------------------
 
 
-@compiled
+@merged
 def all_fit(run: Run, queue: int) -> bool:
     """Whether all that run or wait in a queue are selected whatever their order: nothing can run short.
 

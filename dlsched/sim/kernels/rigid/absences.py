@@ -32,14 +32,14 @@ def _note_who_runs_on(run: Run, node: int) -> None:
     """Add the rows with a share on a node to those that are stopped, ascending."""
     first = run.counts[STOPPED]
     for k in range(run.counts[RUNNING]):
-        job = run.jobs[run.running[k]]
+        job = run.jobs[run.running[k].row]
         for share in range(job.first_share, job.first_share + job.num_shares):
             if run.shares[share].node == node:
                 place = run.counts[STOPPED]
-                while place > first and run.due[place - 1] > run.running[k]:
+                while place > first and run.due[place - 1] > run.running[k].row:
                     run.due[place] = run.due[place - 1]
                     place -= 1
-                run.due[place] = run.running[k]
+                run.due[place] = run.running[k].row
                 run.counts[STOPPED] += 1
 
 

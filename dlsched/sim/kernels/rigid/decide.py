@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.plan import WaitReason
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import compiled, inlined, merged
 from dlsched.sim.kernels.rigid.conserve import book_in_order
 from dlsched.sim.kernels.rigid.conserve_on_nodes import book_on_nodes
 from dlsched.sim.kernels.rigid.lanes import ANY, first_at_most, index_behind, next_waiting
@@ -56,7 +56,7 @@ def decide(run: Run, now: float, cause: int, may_start: bool) -> None:
     run.counts[STOPPED] = 0
 
 
-@compiled
+@merged
 def _start_from_head(run: Run, queue: int, now: float) -> None:
     lane, index = len(run.kinds) + queue, 0
     while True:
@@ -220,7 +220,7 @@ def _slowest(run: Run, count: int) -> float:
 # ---- why jobs wait ------------------------------------------------------------------------------------------
 
 
-@compiled
+@merged
 def _say_why(run: Run, queue: int) -> None:
     """Tell the first of a queue what keeps them; those that are no longer among the first are behind others."""
     jobs, kinds, tree, lane_rows = run.jobs, run.kinds, run.tree, run.lane_rows

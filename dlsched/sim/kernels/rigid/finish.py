@@ -50,7 +50,7 @@ def _end_s(run: Run) -> float:
 
 def _cut_off(run: Run, end_s: float) -> Table:
     """Return the pieces of the jobs that run when the run ends."""
-    rows = run.running[: run.counts[Count.RUNNING]]
+    rows = run.running["row"][: run.counts[Count.RUNNING]]
     jobs = run.jobs[rows]
     pieces = np.zeros(len(rows), dtype=run.pieces.dtype)
     pieces["row"], pieces["end_s"], pieces["end"] = rows, end_s, int(PieceEnd.RUN_ENDED)

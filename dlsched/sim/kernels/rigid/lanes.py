@@ -73,7 +73,8 @@ def index_behind(run: Run, lane: int, place: int) -> int:
 def move_ahead(run: Run, row: int) -> None:
     """A row that does not wait has got a lower key: it takes its new place among those of its kind and queue."""
     kind = run.jobs[row].kind
-    _move_in_lane(run, kind, row, run.jobs[row].in_kind)
+    if run.rule[0].looks_by_kind:
+        _move_in_lane(run, kind, row, run.jobs[row].in_kind)
     _move_in_lane(run, len(run.kinds) + run.kinds[kind].queue, row, run.jobs[row].place)
 
 

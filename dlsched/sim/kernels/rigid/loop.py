@@ -58,9 +58,9 @@ def _step(run: Run, first: float) -> None:
     until, now, num_due = first + instant_s(first), max(first, run.rule[0].now_s), 0
     joins = run.rule[0].joined_s == first
     missed = _join(run) if joins else 0
-    while counts[RUNNING] > 0 and jobs[run.running[0]].finish_s <= until:
-        run.due[num_due] = pop_running(run.running, jobs, counts)
-        now = max(now, jobs[run.due[num_due]].finish_s)
+    while counts[RUNNING] > 0 and run.running[0].finish_s <= until:
+        now = max(now, run.running[0].finish_s)
+        run.due[num_due] = pop_running(run.running, counts)
         num_due += 1
     past_new = counts[SUBMITTED]
     while past_new < len(jobs) and jobs[past_new].submit_s <= until:
@@ -178,7 +178,7 @@ def _first_due(run: Run) -> float:
     if counts[SUBMITTED] < len(jobs):
         first = jobs[counts[SUBMITTED]].submit_s
     if counts[RUNNING] > 0:
-        first = min(first, jobs[run.running[0]].finish_s)
+        first = min(first, run.running[0].finish_s)
     if counts[CHANGES] < len(run.changes):
         first = min(first, run.changes[counts[CHANGES]].time_s)
     while counts[CANCELS] < len(run.cancels) and jobs[run.cancels[counts[CANCELS]]].status != _UNFINISHED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.workload import Ints
-from dlsched.sim.kernels.compiled import compiled, inlined
+from dlsched.sim.kernels.compiled import compiled, inlined, merged
 from dlsched.sim.kernels.rigid.lanes import move_ahead, set_leaf
 from dlsched.sim.kernels.rigid.room import change
 from dlsched.sim.kernels.rigid.shares import hold, join_line, leave_line
@@ -44,7 +44,8 @@ def enqueue(run: Run, row: int) -> None:
     kind = jobs[row].kind
     jobs[row].waits = 1
     kinds[kind].num_waiting += 1
-    set_leaf(run, kind, jobs[row].in_kind, jobs[row].believed)
+    if run.rule[0].looks_by_kind:
+        set_leaf(run, kind, jobs[row].in_kind, jobs[row].believed)
     set_leaf(run, len(run.kinds) + kinds[kind].queue, jobs[row].place, jobs[row].believed)
     if run.rule[0].which == _FAIR:
         join_line(run, row)
@@ -55,7 +56,8 @@ def _leave_queue(run: Run, row: int) -> None:
     kind = run.jobs[row].kind
     run.jobs[row].waits = 0
     run.kinds[kind].num_waiting -= 1
-    set_leaf(run, kind, run.jobs[row].in_kind, np.inf)
+    if run.rule[0].looks_by_kind:
+        set_leaf(run, kind, run.jobs[row].in_kind, np.inf)
     set_leaf(run, len(run.kinds) + run.kinds[kind].queue, run.jobs[row].place, np.inf)
     if run.rule[0].which == _FAIR:
         leave_line(run, row)
@@ -74,7 +76,7 @@ def start(run: Run, row: int, now: float, count: int) -> None:
     run_since(run, row, now)
 
 
-@compiled
+@merged
 def run_since(run: Run, row: int, now: float) -> None:
     """A row runs on its shares since ``now``."""
     jobs, kinds = run.jobs, run.kinds
@@ -92,15 +94,17 @@ def run_since(run: Run, row: int, now: float) -> None:
     jobs[row].end_ticks = np.rint(now * TICKS + ticks_at(run, row, speed))
     jobs[row].start_number = run.counts[STARTS]
     run.counts[STARTS] += 1
-    _push_running(run.running, jobs, run.counts, row)
-    place = _place_by_end(run, queue, jobs[row].end_ticks)
-    for k in range(run.queues[queue].end_first + run.queues[queue].num_running, place, -1):
-        run.by_end[k] = run.by_end[k - 1]
-    run.by_end[place] = row
+    run.counts[RUNNING] += 1
+    _settle(run.running, run.counts[RUNNING] - 1, jobs[row].finish_s, row)
+    if run.rule[0].needs_ends:
+        place = _place_by_end(run, queue, jobs[row].end_ticks)
+        for k in range(run.queues[queue].end_first + run.queues[queue].num_running, place, -1):
+            run.by_end[k] = run.by_end[k - 1]
+        run.by_end[place] = row
     run.queues[queue].num_running += 1
 
 
-@compiled
+@merged
 def complete(run: Run, row: int) -> None:
     """A running row, no longer in the heap, reaches the end of its work."""
     is_bug, at_s = run.jobs[row].is_bug, run.jobs[row].finish_s
@@ -115,7 +119,7 @@ def cancel(run: Run, row: int) -> None:
     if run.jobs[row].waits:
         _leave_queue(run, row)
     else:
-        _drop_running(run.running, run.jobs, run.counts, row)
+        _drop_running(run.running, run.counts, row)
         _end_piece(run, row, at_s, _PIECE_CANCELLED, 0.0)
     _end_job(run, row, at_s, _CANCELLED)
 
@@ -132,7 +136,7 @@ def stop(run: Run, row: int, at_s: float) -> None:
     if every_s > 0 and at_s > from_s:
         saved_s = min(at_s, from_s + np.floor((at_s - from_s) / every_s) * every_s)
         lost = gained - jobs[row].speed * max(0.0, saved_s - from_s)
-    _drop_running(run.running, jobs, run.counts, row)
+    _drop_running(run.running, run.counts, row)
     _end_piece(run, row, at_s, _NODE_LOST, lost)
     jobs[row].done += gained - lost
     jobs[row].believed = max(0.0, jobs[row].believed_in_all - jobs[row].done)
@@ -160,12 +164,13 @@ def _end_piece(run: Run, row: int, at_s: float, end: int, lost_work: float) -> N
         piece.first_share, piece.num_shares = jobs[row].first_share, jobs[row].num_shares
         run.counts[PIECES] += 1
     queue = run.kinds[kind].queue
-    place = _place_by_end(run, queue, jobs[row].end_ticks)
-    while run.by_end[place] != row:  # among those that are believed to end at the same time
-        place += 1
+    if run.rule[0].needs_ends:
+        place = _place_by_end(run, queue, jobs[row].end_ticks)
+        while run.by_end[place] != row:  # among those that are believed to end at the same time
+            place += 1
+        for k in range(place, queues[queue].end_first + queues[queue].num_running - 1):
+            run.by_end[k] = run.by_end[k + 1]
     queues[queue].num_running -= 1
-    for k in range(place, queues[queue].end_first + queues[queue].num_running):
-        run.by_end[k] = run.by_end[k + 1]
 
 
 @inlined
@@ -204,56 +209,48 @@ def say(run: Run, row: int, reason: int) -> None:
 # ---- the heap of running jobs, soonest finish on top ------------------------------------------------------
 
 
-@compiled
-def _push_running(running: Ints, jobs: Table, counts: Ints, row: int) -> None:
-    counts[RUNNING] += 1
-    _settle(running, jobs, counts[RUNNING] - 1, row)
-
-
 @inlined
-def _settle(running: Ints, jobs: Table, place: int, row: int) -> None:
+def _settle(running: Table, place: int, finish_s: float, row: int) -> None:
     """Put a row where nothing below ends sooner: at this place or above."""
-    finish = jobs[row].finish_s
     while place > 0:
         above = (place - 1) // 2
-        if jobs[running[above]].finish_s <= finish:
+        if running[above].finish_s <= finish_s:
             break
-        running[place] = running[above]
+        running[place].finish_s, running[place].row = running[above].finish_s, running[above].row
         place = above
-    running[place] = row
+    running[place].finish_s, running[place].row = finish_s, row
 
 
 @compiled
-def pop_running(running: Ints, jobs: Table, counts: Ints) -> int:
+def pop_running(running: Table, counts: Ints) -> int:
     """Remove and return the running row that finishes first."""
-    top = running[0]
-    _drop_place(running, jobs, counts, 0)
+    top = running[0].row
+    _drop_place(running, counts, 0)
     return top
 
 
 @inlined
-def _drop_running(running: Ints, jobs: Table, counts: Ints, row: int) -> None:
+def _drop_running(running: Table, counts: Ints, row: int) -> None:
     place = 0
-    while running[place] != row:
+    while running[place].row != row:
         place += 1
-    _drop_place(running, jobs, counts, place)
+    _drop_place(running, counts, place)
 
 
 @compiled
-def _drop_place(running: Ints, jobs: Table, counts: Ints, place: int) -> None:
+def _drop_place(running: Table, counts: Ints, place: int) -> None:
     """Fill a place of the heap with its last row."""
     counts[RUNNING] -= 1
     count = counts[RUNNING]
-    row = running[count]
     if place == count:
         return
-    finish = jobs[row].finish_s
+    finish_s, row = running[count].finish_s, running[count].row
     while 2 * place + 1 < count:
         below = 2 * place + 1
-        if below + 1 < count and jobs[running[below + 1]].finish_s < jobs[running[below]].finish_s:
+        if below + 1 < count and running[below + 1].finish_s < running[below].finish_s:
             below += 1
-        if jobs[running[below]].finish_s >= finish:
+        if running[below].finish_s >= finish_s:
             break
-        running[place] = running[below]
+        running[place].finish_s, running[place].row = running[below].finish_s, running[below].row
         place = below
-    _settle(running, jobs, place, row)
+    _settle(running, place, finish_s, row)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.workload import GPU, Floats, Ints
 from dlsched.placement.rules import ROOM_TOLERANCE
-from dlsched.sim.kernels.compiled import allocating, compiled, inlined
+from dlsched.sim.kernels.compiled import allocating, compiled, inlined, merged
 from dlsched.sim.kernels.rigid.tables import MANY, NUM_RESOURCES, Fit, Places
 from dlsched.sim.kernels.tables import Placement, Table
 
@@ -47,7 +47,7 @@ def counted_on(run: Places, measure: int, node: int, free: Floats) -> int:
     return _counted(run.measures, run.allowed, run.nodes, run.rule, measure, node, free)
 
 
-@compiled
+@merged
 def _counted(
     measures: Table, allowed: NDArray[np.uint8], nodes: Table, rule: Table, measure: int, node: int, free: Floats
 ) -> int:
@@ -83,7 +83,7 @@ def why_no_room(run: Places, kind: int) -> int:
     return reason if run.kinds[kind].num_up > 0 else _NO_NODE
 
 
-@compiled
+@merged
 def change(run: Places, kind: int, node: int, workers: int) -> None:
     """Take room for workers of a kind on a node, or give it back (below 0), and bring the tallies up to date."""
     take(run.nodes, run.queues, run.rule, run.kinds[kind].demand, node, workers)
@@ -162,7 +162,7 @@ def find(run: Places, kind: int) -> int:
     return _spread(nodes, job.workers)
 
 
-@compiled
+@merged
 def _fullest_single(run: Places, kind: int) -> bool:
     """Pick the node with the fewest free GPUs that holds the whole job."""
     nodes, job = run.nodes, run.kinds[kind]

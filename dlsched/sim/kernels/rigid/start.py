@@ -95,7 +95,8 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
     jobs["end_s"], jobs["status"], jobs["reason"] = np.nan, int(JobStatus.UNFINISHED), codes.NOT_SAID
     jobs["key"] = first_keys(prepared, rule)
     fair = fair_tables(prepared, groups.kind_of, groups.kinds, groups.capacity) if rule.fair else no_shares()
-    lanes, lane_rows = _lanes(jobs, groups.kinds["queue"], num_queues, fair.line_of)
+    by_kind = _which(rule) != Rule.HEAD_OF_LINE
+    lanes, lane_rows = _lanes(jobs, groups.kinds["queue"], num_queues, fair.line_of, by_kind=by_kind)
     of_queue = groups.kinds["queue"][jobs["kind"]]
     groups.queues["end_first"] = np.cumsum([0, *(np.bincount(of_queue, minlength=num_queues) + 1)])[:-1]
     most_shares = np.minimum(scenario.workload.workers, scenario.cluster.num_nodes)
@@ -135,7 +136,7 @@ def new_run(prepared: Prepared, rule: ListRule) -> Run:
         ready=np.full(groups.on_node.shape if on_nodes else (1, 1), np.array((np.inf, -1), dtype=tables.BOUND)),
         order=np.tile(np.arange(len(groups.nodes)), (num_measures if on_nodes else 1, 1)),
         soonest=np.zeros(MOST_SOONEST),
-        running=np.zeros(num_jobs + 1, dtype=np.int64),
+        running=np.zeros(num_jobs + 1, dtype=tables.RUNNING),
         due=np.zeros(num_jobs + 1, dtype=np.int64),
         changes=changes,
         cancels=cancels,
@@ -189,10 +190,13 @@ def grown(run: Run) -> Run:
     return run._replace(**larger)
 
 
-def _rule_table(prepared: Prepared, rule: ListRule, groups: Groups) -> Table:
+def _which(rule: ListRule) -> Rule:
     plain = Rule.FAIR if rule.fair else Rule.HEAD_OF_LINE if rule.blocking else Rule.WITH_SKIP
-    which = {"easy": Rule.EASY, "conservative": Rule.CONSERVATIVE}.get(rule.backfill, plain)
-    table, scenario = np.zeros(1, dtype=tables.RULE), prepared.scenario
+    return {"easy": Rule.EASY, "conservative": Rule.CONSERVATIVE}.get(rule.backfill, plain)
+
+
+def _rule_table(prepared: Prepared, rule: ListRule, groups: Groups) -> Table:
+    which, table, scenario = _which(rule), np.zeros(1, dtype=tables.RULE), prepared.scenario
     table["which"], table["one_by_one"] = int(which), rule.one_by_one
     table["num_told"] = 1 if which == Rule.HEAD_OF_LINE else NUM_TOLD
     table["placement"], table["whole_amounts"] = int(PLACEMENT[scenario.options.placement]), groups.whole_amounts
@@ -201,6 +205,8 @@ def _rule_table(prepared: Prepared, rule: ListRule, groups: Groups) -> Table:
     table["num_limited"] = 1 + np.flatnonzero(counts).max()
     speeds, options = scenario.cluster.nodes.speed, scenario.options
     table["speed"] = speeds.min() if which == Rule.CONSERVATIVE else speeds.max()
+    table["looks_by_kind"] = which != Rule.HEAD_OF_LINE
+    table["needs_ends"] = which in (Rule.EASY, Rule.CONSERVATIVE)
     table["by_work_left"] = rule.order in ("work", "remaining")
     table["restart_s"], table["checkpoint_s"], table["joined_s"] = options.restart_s, options.checkpoint_s, np.nan
     table["horizon_s"] = options.horizon_s or np.inf
@@ -214,15 +220,15 @@ def _lengths(jobs: Table, rule: Table, num_bounds: int) -> Floats:
     return np.unique([0.0, *np.quantile(ticks, np.arange(parts) / parts, method="lower")])
 
 
-def _lanes(jobs: Table, queue_of_kind: Ints, num_queues: int, line_of: Ints) -> tuple[Table, Ints]:
-    """Return the lanes of kinds, queues and lines, if there are any, and their rows.
+def _lanes(jobs: Table, queue_of_kind: Ints, num_queues: int, line_of: Ints, *, by_kind: bool) -> tuple[Table, Ints]:
+    """Return the lanes of kinds, queues and lines, if there are any, and their rows; those of kinds may have no tree.
 
     Tell each job its places in those of kinds and queues.
     """
     num_jobs, num_kinds = len(jobs), len(queue_of_kind)
     kind, order = jobs["kind"], np.argsort(jobs["key"], kind="stable")
     queue = queue_of_kind[kind]
-    by_kind = order[np.argsort(kind[order], kind="stable")]
+    in_kinds = order[np.argsort(kind[order], kind="stable")]
     by_queue = order[np.argsort(queue[order], kind="stable")]
     by_line = order[np.argsort(line_of[order], kind="stable")] if len(line_of) else line_of
     of_kinds, of_queues = np.bincount(kind, minlength=num_kinds), np.bincount(queue, minlength=num_queues)
@@ -230,10 +236,11 @@ def _lanes(jobs: Table, queue_of_kind: Ints, num_queues: int, line_of: Ints) -> 
     lanes = np.zeros(len(lengths), dtype=tables.LANE)
     lanes["first"] = np.cumsum(lengths) - lengths
     lanes["size"] = 2 ** np.ceil(np.log2(np.maximum(lengths, 1))).astype(np.int64)
+    lanes["size"][:num_kinds] *= by_kind
     lanes["base"] = np.cumsum(2 * lanes["size"]) - 2 * lanes["size"]
-    jobs["in_kind"][by_kind] = np.arange(num_jobs) - lanes["first"][kind[by_kind]]
+    jobs["in_kind"][in_kinds] = np.arange(num_jobs) - lanes["first"][kind[in_kinds]]
     jobs["place"][by_queue] = np.arange(num_jobs, 2 * num_jobs) - lanes["first"][num_kinds + queue[by_queue]]
-    return lanes, np.concatenate([by_kind, by_queue, by_line])
+    return lanes, np.concatenate([in_kinds, by_queue, by_line])
 
 
 # ---- kinds, measures and queues ---------------------------------------------------------------------------
@@ -296,11 +303,19 @@ def grouped(prepared: Prepared) -> Groups:
 
 
 def _kinds_of(site: Site, workers: Ints) -> tuple[Ints, Ints]:
-    """Return the kind of each row, and the first row of each kind: equal width, demand and claim on nodes."""
-    number: dict[Any, int] = {}
-    keys = zip(workers.tolist(), site.asks.demand, site.asks.claims.of_row, strict=True)
-    kind = np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
-    return kind, np.unique(kind, return_index=True)[1]
+    """Return the kind of each row, and the first row of each kind: equal width, demand and claim on nodes.
+
+    Kinds are numbered as they come.
+    """
+    kind = np.zeros(len(workers), dtype=np.int64)
+    for column in (workers, *site.asks.jobs.demand.T, np.array(site.asks.claims.of_row)):
+        if (column != column[0]).any():
+            _, number = np.unique(column, return_inverse=True)
+            _, kind = np.unique(kind * (1 + number.max()) + number, return_inverse=True)
+    first = np.zeros(1 + kind.max(), dtype=np.int64)
+    first[kind[::-1]] = np.arange(len(kind))[::-1]  # the earliest row is written last
+    order = np.argsort(first)
+    return np.argsort(order)[kind], first[order]
 
 
 def _queues_of(prepared: Prepared, rows: Ints) -> tuple[Ints, list[str]]:

@@ -168,6 +168,7 @@ PIECE = np.dtype(
         ("end", "i8"),
     ]
 )
+RUNNING = np.dtype([("finish_s", "f8"), ("row", "i8")])
 CHANGE = np.dtype([("time_s", "f8"), ("node", "i8"), ("comes_back", "i8")])
 WAIT = np.dtype([("row", "i8"), ("decision", "i8"), ("reason", "i8")])
 RULE = np.dtype(
@@ -179,6 +180,8 @@ RULE = np.dtype(
         ("one_by_one", "i8"),
         ("num_told", "i8"),
         ("whole_amounts", "i8"),
+        ("looks_by_kind", "i8"),  # it starts others than the first of a queue: lanes of kinds are kept
+        ("needs_ends", "i8"),  # it asks when running jobs are believed to end: ``by_end`` is kept
         ("by_work_left", "i8"),  # queues are sorted by it, so that a job that is stopped gets another place
         (
             "speed",
@@ -296,7 +299,7 @@ class Run(NamedTuple):
     ready: Table
     order: Ints
     soonest: Floats
-    running: Ints
+    running: Table
     due: Ints
     changes: Table
     cancels: Ints
