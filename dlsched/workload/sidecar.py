@@ -75,5 +75,9 @@ def table_columns(data: bytes, name: str) -> dict[str, Any]:
 def _plain_column(column: Any) -> Any:
     import pyarrow as pa
 
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type):
+        return column.to_numpy()
     is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     return np.array(column.to_numpy()) if is_number else column.to_pylist()

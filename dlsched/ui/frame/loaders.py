@@ -9,7 +9,7 @@ from dlsched.domain.cluster import vm_capacity
 from dlsched.domain.counted import counted_of_vm, machines_of
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import CPU, GPU, Ints
-from dlsched.figures.bars import with_jobs
+from dlsched.figures.bars import JOB_FACTS, with_jobs
 from dlsched.figures.raster import top_groups
 from dlsched.store.runs import RunInfo
 from dlsched.ui.frame.caches import shared
@@ -95,9 +95,15 @@ def of_headline(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
 
 
 @shared
+def dues(run_id: str) -> pd.DataFrame:
+    """Return due_s and tardiness_s of each job: all that the overview of a run needs of its jobs."""
+    return store().jobs(run_id, columns=("due_s", "tardiness_s"))
+
+
+@shared
 def pieces(run_id: str) -> pd.DataFrame:
     """Return the little that the overview of a run needs of its segments: node, start_s, end_s, gpus, due_s."""
-    scenario, due_s = scenario_of(run_id), store().jobs(run_id, columns=("due_s",))["due_s"].to_numpy(float)
+    scenario, due_s = scenario_of(run_id), dues(run_id)["due_s"].to_numpy(float)
     needed = "row", "node", "start_s", "end_s", "gpus", "cpus", "mem_gib"
     pieces = store().segments(run_id, columns=needed)
     if not is_of_gpus(scenario):
@@ -116,7 +122,8 @@ def waits(run_id: str) -> pd.DataFrame:
 def segments(run_id: str) -> pd.DataFrame:
     """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
     scenario = scenario_of(run_id)
-    pieces = with_jobs(store().segments(run_id), jobs(run_id), waits(run_id))
+    told = store().jobs(run_id, columns=("job_id", "row", *JOB_FACTS))
+    pieces = with_jobs(store().segments(run_id), told, waits(run_id))
     named = pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id)))
     return with_machines(pieces_counted(named, scenario), scenario)
 
@@ -145,9 +152,10 @@ def with_machines(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
     named, of_gpus = frame["vm_type"], is_of_gpus(scenario)
     sizes = {name: float(vm_capacity(vm)[counted_of_vm(vm, scenario.counted)]) for name, vm in kinds.items()}
     types = {name: vm.gpu_type if vm.gpus or of_gpus else "CPU" for name, vm in kinds.items()}
-    return frame.assign(
-        gpu_type=named.map(types).fillna("").astype(object), vm_gpus=named.map(sizes).astype(float),
-    )  # fmt: skip
+    codes, known = pd.factorize(named)  # code -1, an unknown name, takes what stands last
+    gpu_types = np.array([*(types.get(name, "") for name in known), ""], dtype=object)
+    vm_gpus = np.array([*(sizes.get(name, np.nan) for name in known), np.nan])
+    return frame.assign(gpu_type=pd.Series(gpu_types[codes], frame.index, dtype=object), vm_gpus=vm_gpus[codes])
 
 
 def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> pd.Series:

@@ -182,14 +182,14 @@ def timeline_part(run_id: str, scenario: Scenario) -> None:
 
 def timeline_sentence(run_id: str, policy: str, counted: Counted) -> str:
     """Return how full the cluster is, when most jobs wait, and how many are late: of the future shown, exactly."""
-    series, jobs = loaders.series(run_id), loaders.jobs(run_id)
+    series, dues = loaders.series(run_id), loaders.dues(run_id)
     most = int(series["waiting"].max())
     queue = f"at most {amount(most, 'job')} {'waits' if most == 1 else 'wait'}" if most else "no job waits"
     when = f", {loaders.clock(run_id).moment(worst_queue_s(series))}" if most else ""
     held = share(loaders.metrics(run_id).get("allocation_ratio"))
     parts = [counted.say(f"{held} of the GPU time is allocated"), f"{queue}{when}"]
-    if jobs["due_s"].notna().any():
-        late = int((jobs["tardiness_s"] > 0).sum())
+    if dues["due_s"].notna().any():
+        late = int((dues["tardiness_s"] > 0).sum())
         parts.append(f"{amount(late, 'job')} {'is' if late == 1 else 'are'} late" if late else "no job is late")
     return f"{policy}: {'; '.join(parts)}."
 
@@ -213,6 +213,8 @@ def _strip(run_id: str, shown: Window, whole: Window, scenario: Scenario) -> Non
 def _found(run_id: str) -> pd.Series | None:
     """Return the job that was found or chosen last, which is outlined; None without any."""
     row = jobs_part.chosen_row(loaders.info(run_id).scenario_hash)
+    if row is None:
+        return None
     own = loaders.jobs(run_id)
     own = own[own["row"] == row]
     return None if own.empty else own.iloc[0]
@@ -298,13 +300,12 @@ def in_words(run_id: str, raster: Raster, shown: Window) -> str:
         inside = series[series["time_s"] <= shown.from_s].tail(1)
     waiting = inside["waiting"].to_numpy()
     at_s = max(float(inside["time_s"].iloc[int(waiting.argmax())]), shown.from_s)
-    jobs = loaders.jobs(run_id)
-    due = jobs["due_s"].to_numpy(float)
-    late = (jobs["tardiness_s"].to_numpy(float) > 0) & (due >= shown.from_s) & (due < shown.to_s)
+    due_s, late_s = (loaders.dues(run_id)[name].to_numpy(float) for name in ("due_s", "tardiness_s"))
+    late = (late_s > 0) & (due_s >= shown.from_s) & (due_s < shown.to_s)
     worst = ""
     if late.any():
-        row = jobs[late].sort_values("tardiness_s").iloc[-1]
-        worst = f"{row['job_id']} (+{duration(row['tardiness_s'])})"
+        latest = int(np.where(late, late_s, -np.inf).argmax())
+        worst = f"{loaders.jobs(run_id)['job_id'].iloc[latest]} (+{duration(late_s[latest])})"
     machines = ""
     if raster.rented:
         there = _inside(loaders.stays(run_id), shown)
@@ -474,7 +475,7 @@ def moves(run_id: str, shown: Window, whole: Window) -> None:
             st.button(label, on_click=window.show, args=[run_id, to, whole], key=f"g-{key}", help=hint)
         last_s = st.session_state.get("g-late-at")  # the one that was jumped to last, if it is still in the picture
         after_s = last_s if last_s is not None and shown.from_s <= last_s <= shown.to_s else shown.from_s
-        late_s = next_late_s(loaders.jobs(run_id), after_s)
+        late_s = next_late_s(loaders.dues(run_id), after_s)
         st.button(
             "Next late", on_click=_to_late, args=[run_id, late_s, shown, whole], disabled=late_s is None,
             key="g-late", help="Where the next late job was due" if late_s is not None else "No job was late",
@@ -519,9 +520,9 @@ def worst_queue_s(series: pd.DataFrame) -> float:
     return float(series["time_s"].iloc[int(series["waiting"].to_numpy().argmax())])
 
 
-def next_late_s(jobs: pd.DataFrame, after_s: float) -> float | None:
+def next_late_s(dues: pd.DataFrame, after_s: float) -> float | None:
     """Return the due date of the first late job due after a time, else of the first late job at all."""
-    late = jobs["due_s"][jobs["tardiness_s"] > 0]
+    late = dues["due_s"][dues["tardiness_s"] > 0]
     if late.empty:
         return None
     after = late[late > after_s]
