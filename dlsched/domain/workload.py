@@ -27,6 +27,7 @@ Ints = NDArray[np.int64]
 Texts = NDArray[np.object_]
 
 LARGEST_NUMBER = 1e15
+_TEXTS_AT_ONCE = 20_000
 MOST_SERVERS = 10**9
 SAME_NUMBER = 1e-9
 NOT_NEGATIVE = (
@@ -258,11 +259,14 @@ class Workload:
         for name, values in self.columns().items():
             digest.update(name.encode() + b"\0")
             if values.dtype == object:
-                for text in values:
-                    encoded = str(text).encode()
-                    digest.update(len(encoded).to_bytes(8, "little") + encoded)
+                for first in range(0, len(values), _TEXTS_AT_ONCE):
+                    texts = list(map(str.encode, values[first : first + _TEXTS_AT_ONCE].tolist()))
+                    parts = [b""] * (2 * len(texts))
+                    parts[::2] = map(_length_bytes, map(len, texts))
+                    parts[1::2] = texts
+                    digest.update(b"".join(parts))
             else:
-                digest.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
+                digest.update(np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).data)
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -291,6 +295,11 @@ def feature_choices(wanted: str) -> tuple[frozenset[str], ...]:
     """Return the sets of features of which a node must have one, of a job's "A&B" or "A&B|C"; empty = any node."""
     choices = (frozenset(name.strip() for name in one.split("&") if name.strip()) for one in wanted.split("|"))
     return tuple(names for names in choices if names)
+
+
+@lru_cache(maxsize=4096)
+def _length_bytes(length: int) -> bytes:
+    return length.to_bytes(8, "little")
 
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:

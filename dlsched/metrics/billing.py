@@ -117,14 +117,11 @@ def usd_in_window(stays: Stays, usd: Floats, from_s: float, to_s: float) -> floa
     return float(np.sum(usd * np.divide(inside_s, length_s, out=np.zeros(len(usd)), where=length_s > 0)))
 
 
-def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Ints, share_held: Floats) -> Bill | None:
-    """Return what each job pays; None when a billed machine has no price.
+def bill_jobs(scenario: Scenario, log: RunLog, bills: Floats, piece_of_share: Ints, share_held: Floats) -> Bill:
+    """Return what each job pays of the ``bills`` of all stays, none of which may be NaN.
 
     ``piece_of_share`` and ``share_held`` (shares, resources) belong to the shares of the log.
     """
-    bills = stay_usd(scenario, stays)
-    if np.isnan(bills).any():
-        return None
     vm = vm_of_share(scenario.cluster, log, log.piece_start_s[piece_of_share])
     price = usd_per_h(scenario.cluster)[vm] / HOUR_S
     gpus = share_held[:, GPU]

@@ -14,7 +14,7 @@ import numpy as np
 from dlsched.domain.energy import EnergySetup, gpu_types_of
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
-from dlsched.domain.workload import GPU, Floats, Ints
+from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.billing import SAME_TIME, Stays, vm_of_share
 from dlsched.sim.log import RunLog
 
@@ -33,11 +33,11 @@ class Energy:
     idle_kg: float | None
 
 
-def energy_of(scenario: Scenario, log: RunLog, up: Stays, piece_of_share: Ints, share_held: Floats) -> Energy | None:
+def energy_of(scenario: Scenario, log: RunLog, up: Stays, piece_of_share: Ints, gpus: Floats) -> Energy | None:
     """Return the energy of a run; None without power for each GPU type of its cluster.
 
-    ``up`` are the stays in which nodes can be used; ``piece_of_share`` and ``share_held`` (shares, resources) belong to
-    the shares of the log.
+    ``up`` are the stays in which nodes can be used; ``piece_of_share`` and ``gpus``, those held, belong to the shares
+    of the log.
     """
     setup, cluster = scenario.energy, scenario.cluster
     if setup is None or setup.unknown_types(gpu_types_of(cluster)):
@@ -48,7 +48,7 @@ def energy_of(scenario: Scenario, log: RunLog, up: Stays, piece_of_share: Ints, 
     sizes = np.array([vm.gpus for vm in cluster.vm_types], dtype=float)
 
     from_s, to_s = log.piece_start_s[piece_of_share], log.piece_end_s[piece_of_share]
-    vm, gpus, row = vm_of_share(cluster, log, from_s), share_held[:, GPU], log.piece_row[piece_of_share]
+    vm, row = vm_of_share(cluster, log, from_s), log.piece_row[piece_of_share]
 
     def parts(rate: tuple[float, ...]) -> tuple[Floats, float]:
         """Return the integral of kW x rate over hours: of each job, and of what is idle."""

@@ -16,8 +16,8 @@ from dlsched.domain.counted import counted_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.utility import has_utility, utility_at
-from dlsched.domain.workload import Floats, Ints, Workload
-from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, instant_s, up_stays
+from dlsched.domain.workload import GPU, RESOURCES, Floats, Ints, Workload
+from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, instant_s, stay_usd, up_stays
 from dlsched.metrics.energy import Energy, energy_of
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.speed import SpeedModel, build_speed
@@ -60,16 +60,20 @@ class RunFacts:
     @property
     def share_held(self) -> Floats:
         """What the workers and servers of each share hold, shape (shares, resources); computed anew each time."""
+        return np.column_stack([self.share_held_of(resource) for resource in range(len(RESOURCES))])
+
+    def share_held_of(self, resource: int) -> Floats:
+        """Return what each share holds of one resource (index in RESOURCES)."""
         row = self.log.piece_row[self.piece_of_share]
-        of_workers: Floats = self.log.share_workers[:, None] * self.jobs.demand[row]
-        if not self.log.share_servers.any():
-            return of_workers
-        return of_workers + self.log.share_servers[:, None] * self.jobs.server_demand[row]
+        held: Floats = self.log.share_workers * self.jobs.demand[row, resource]
+        if self.log.share_servers.any():
+            held += self.log.share_servers * self.jobs.server_demand[row, resource]
+        return held
 
     @cached_property
     def piece_held(self) -> Floats:
         """What each piece holds of the counted resource (GPUs, cores, GiB)."""
-        counted = self.share_held[:, self.scenario.counted]
+        counted = self.share_held_of(self.scenario.counted)
         return np.bincount(self.piece_of_share, counted, minlength=len(self.log.piece_row)).astype(float)
 
     @cached_property
@@ -241,12 +245,15 @@ class RunFacts:
     @cached_property
     def bill(self) -> Bill | None:
         """What each job pays; None when a machine has no price."""
-        return bill_jobs(self.scenario, self.log, self.stays, self.piece_of_share, self.share_held)
+        bills = stay_usd(self.scenario, self.stays)
+        if np.isnan(bills).any():
+            return None
+        return bill_jobs(self.scenario, self.log, bills, self.piece_of_share, self.share_held)
 
     @cached_property
     def energy(self) -> Energy | None:
         """Energy of jobs and idle GPUs; None if the scenario counts none."""
-        return energy_of(self.scenario, self.log, self.up, self.piece_of_share, self.share_held)
+        return energy_of(self.scenario, self.log, self.up, self.piece_of_share, self.share_held_of(GPU))
 
     @cached_property
     def restart_usd(self) -> float:

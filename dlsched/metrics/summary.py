@@ -203,13 +203,18 @@ def users_evenness(facts: RunFacts) -> float | None:
 
 
 def longest_queue(facts: RunFacts) -> int:
-    """Return the largest number of jobs that waited at one time."""
-    log = facts.log
-    at_s = np.unique(np.concatenate([facts.jobs.submit_s, log.piece_start_s, log.piece_end_s, facts.left_s]))
-    in_system = count_after(facts.jobs.submit_s, at_s) - count_after(log.job_end_s, at_s)
-    running = count_after(log.piece_start_s, at_s) - count_after(log.piece_end_s, at_s)
-    at_most_run = at_s < log.end_s
-    return int((in_system - running)[at_most_run].max(initial=0))
+    """Return the largest number of jobs that waited at one time.
+
+    It is reached when a job is submitted or stopped: at all other events nobody begins to wait.
+    """
+    log, submit_s = facts.log, facts.jobs.submit_s
+    last = log.piece_end_s == log.job_end_s[log.piece_row]  # the job leaves and gives its nodes back at one instant
+    stop_s, left_waiting_s = log.piece_end_s[~last], log.job_end_s.copy()
+    left_waiting_s[log.piece_row[last]] = np.nan
+    at_s = np.concatenate([submit_s, stop_s])
+    at_s = at_s[at_s < log.end_s]
+    came = count_after(submit_s, at_s) + count_after(stop_s, at_s)
+    return int((came - count_after(log.piece_start_s, at_s) - count_after(left_waiting_s, at_s)).max(initial=0))
 
 
 def finish_time_fairness(facts: RunFacts) -> Floats:
@@ -219,11 +224,13 @@ def finish_time_fairness(facts: RunFacts) -> Floats:
     was there (Themis, NSDI 2020). Above 1 a job was slower than on its own part.
     """
     log, jobs = facts.log, facts.jobs
-    at_s = np.unique(np.concatenate([jobs.submit_s, facts.left_s]))
-    present = count_after(jobs.submit_s, at_s) - count_after(facts.left_s, at_s)
-    job_s = np.concatenate([[0.0], np.cumsum(present[:-1] * np.diff(at_s))])
+    at_s = np.concatenate([jobs.submit_s, facts.left_s])
+    order = np.argsort(at_s)
+    present = np.cumsum(np.where(order < len(jobs), 1, -1))
+    job_s = np.zeros(len(at_s))
+    job_s[order[1:]] = np.cumsum(present[:-1] * np.diff(at_s[order]))
     stay_s = facts.left_s - jobs.submit_s
-    during = job_s[np.searchsorted(at_s, facts.left_s)] - job_s[np.searchsorted(at_s, jobs.submit_s)]
+    during = job_s[len(jobs) :] - job_s[: len(jobs)]
     others = np.divide(during, stay_s, out=np.ones(len(jobs)), where=stay_s > 0)
     window_s = log.end_s - log.start_s
     units_up = facts.unit_s_up / window_s if window_s > 0 else 0.0

@@ -69,10 +69,12 @@ def _counted(capacity: Floats) -> list[tuple[Floats, int]]:
 
 def _workers_held(demand: Floats, workers: Ints, kinds: list[tuple[Floats, int]], cluster: Cluster) -> Ints:
     """Return how many workers all nodes hold; on rented slots every slot takes the type that holds most."""
-    total = np.zeros(len(demand))
+    total, asked = np.zeros(len(demand)), np.flatnonzero(demand.any(axis=0))
     for capacity, count in kinds:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.floor((capacity + ROOM_TOLERANCE) / demand)
-        per_node = np.minimum(np.where(demand > 0, room, np.inf).min(axis=1), workers)
+        per_node = workers.astype(np.float64)
+        for resource in asked:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.floor((capacity[resource] + ROOM_TOLERANCE) / demand[:, resource])
+            np.minimum(per_node, room, out=per_node, where=demand[:, resource] > 0)
         total = np.maximum(total, cluster.slots * per_node) if cluster.free_slots else total + count * per_node
     return np.minimum(total, workers).astype(np.int64)

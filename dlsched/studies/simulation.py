@@ -368,7 +368,9 @@ def _refuse_endless_evictions(prepared: Prepared) -> None:
     """Refuse nodes that are taken back so often that the run would not end, where jobs have no others."""
     scenario = prepared.scenario
     rates = [pool.terms.evictions_per_h if pool.terms else 0.0 for pool in scenario.cluster.pools if pool.count]
-    expected = min(rates, default=0.0) * active_at_least_s(prepared) / HOUR_S
+    if not min(rates, default=0.0):
+        return
+    expected = min(rates) * active_at_least_s(prepared) / HOUR_S
     if expected > MOST_TURNS:
         why = (
             f"of {min(rates):,g} or more would be about {expected:,.0f} evictions, because jobs are in the system for "

@@ -14,17 +14,23 @@ fastest in two steps of the clock (5e-7 s for times since 1970) is not counted, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from heapq import heappop, heappush
 
 import numpy as np
 
 from dlsched.domain.cluster import Cluster, vm_capacity
+from dlsched.domain.fingerprint import see_to_folder
 from dlsched.domain.scenario import SimulationRules
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.speed.parameter_server import ParameterServer
 from dlsched.speed.table import Tabled
+
+MANY = 50_000
+"""From so many jobs on, the fluid machine is compiled: loading the code takes longer than serving fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,19 +80,38 @@ def srpt_ends(submit_s: Floats, length_s: Floats) -> Floats:
     For every k no other schedule of these jobs on the machine, however it stops and shares, completes k jobs sooner
     (Schrage, Operations Research 16, 1968). ``submit_s`` ascending. O(n log n).
     """
-    ends: list[float] = []
-    left: list[float] = []
-    now_s = 0.0
-    for at_s, job_s in zip(submit_s.tolist(), length_s.tolist(), strict=True):
+    ends_s = np.empty(len(submit_s))
+    if len(submit_s) < MANY:
+        count, left = _serve(submit_s.tolist(), length_s.tolist(), ends_s)
+    else:
+        count, left = _compiled_serve()(submit_s, length_s, ends_s)
+    ends_s[count:] = submit_s[-1:] + np.cumsum(np.sort(left))
+    return ends_s
+
+
+def _serve(submit_s: Iterable[float], length_s: Iterable[float], ends_s: Floats) -> tuple[int, list[float]]:
+    """Write the ends until the last job comes; return how many, and what is left of the other jobs."""
+    left = [0.0 for _ in range(0)]  # numba must see what an empty list is of
+    count, now_s = 0, 0.0
+    for at_s, job_s in zip(submit_s, length_s):  # noqa: B905 - numba knows no ``strict``
         while left and now_s + left[0] <= at_s:
             now_s += heappop(left)
-            ends.append(now_s)
+            ends_s[count] = now_s
+            count += 1
         if left:
             left[0] -= at_s - now_s  # the least becomes less: the heap stays one
         now_s = at_s
         heappush(left, job_s)
-    rest_s = now_s + np.cumsum(np.sort(left))
-    return np.concatenate([ends, rest_s])
+    return count, left
+
+
+@cache
+def _compiled_serve() -> Callable[[Floats, Floats, Floats], tuple[int, list[float]]]:
+    from numba import njit
+
+    see_to_folder()
+    compiled: Callable[[Floats, Floats, Floats], tuple[int, list[float]]] = njit(cache=True, nogil=True)(_serve)
+    return compiled
 
 
 def earliest_ends(submit_s: Floats, alone_s: Floats, fluid_s: Floats) -> Floats:

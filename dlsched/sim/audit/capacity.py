@@ -19,14 +19,14 @@ _SHARES_AT_ONCE = 100_000
 class NodeSweep(NamedTuple):
     """State of a node from ``time_s`` to ``until_s``, one entry per event, sorted by node and time.
 
-    ``used`` and ``capacity`` have shape (events, resources); ``shares`` counts shares on the node;
-    ``away`` says whether it is absent, ``vm`` which type it has (-1 = none).
+    ``used`` has an entry for each event by resource, of those that some machine limits; ``shares`` counts shares on the
+    node; ``away`` says whether it is absent, ``vm`` which type it has (-1 = none).
     """
 
     node: Ints
     time_s: Floats
     until_s: Floats
-    used: Floats
+    used: dict[int, Floats]
     shares: Ints
     away: Ints
     vm: Ints
@@ -47,17 +47,17 @@ def _check_nodes(facts: Facts, sweep: NodeSweep, findings: Findings) -> None:
     findings.flag(
         gone, sweep.time_s, lambda e: f"{_who(facts, sweep, e)} on node {sweep.node[e]}, {_why_gone(sweep, e)}"
     )
-    capacity = facts.vm_capacity[sweep.vm]
+    capacity = facts.vm_capacity
     limit = capacity + SAME_NUMBER * np.maximum(1.0, np.where(np.isfinite(capacity), capacity, 0.0))
-    for r, resource in enumerate(RESOURCES):
-        over = lasting & ~gone & (sweep.used[:, r] > limit[:, r])
-        findings.flag(over, sweep.time_s, _say_over(facts, sweep, capacity, r, resource))
+    for r, used in sweep.used.items():
+        over = lasting & ~gone & (used > limit[sweep.vm, r])
+        findings.flag(over, sweep.time_s, _say_over(facts, sweep, r))
 
 
-def _say_over(facts: Facts, sweep: NodeSweep, capacity: Floats, r: int, resource: str) -> Say:
+def _say_over(facts: Facts, sweep: NodeSweep, r: int) -> Say:
     return lambda e: (
-        f"node {sweep.node[e]} holds {sweep.used[e, r]:.10g} {resource}, but its capacity is {capacity[e, r]:.10g} "
-        f"({_who(facts, sweep, e)})"
+        f"node {sweep.node[e]} holds {sweep.used[r][e]:.10g} {RESOURCES[r]}, but its capacity is "
+        f"{facts.vm_capacity[sweep.vm[e], r]:.10g} ({_who(facts, sweep, e)})"
     )
 
 
@@ -79,42 +79,44 @@ def _sweep(facts: Facts, first: int, last: int) -> NodeSweep:
     """Return the sweep over nodes ``first`` to ``last``."""
     log, cluster = facts.log, facts.scenario.cluster
     mine = np.flatnonzero((log.share_node >= first) & (log.share_node <= last))
-    owner, held = facts.piece_of_share[mine], facts.held(mine)
+    owner = facts.piece_of_share[mine]
     shares = len(mine)
     off_node, off_s, off_change = _absence_events(a for a in facts.absences if first <= a.node <= last)
-    leased = cluster.free_slots
-    lease = np.flatnonzero((log.lease_node >= first) & (log.lease_node <= last) & leased)
-    leases = len(lease)
+    lease = np.flatnonzero((log.lease_node >= first) & (log.lease_node <= last) & cluster.free_slots)
     node = np.concatenate(
         [log.share_node[mine], log.share_node[mine], off_node, log.lease_node[lease], log.lease_node[lease]]
     )
     time_s = np.concatenate(
         [log.piece_start_s[owner], log.piece_end_s[owner], off_s, log.lease_start_s[lease], log.lease_end_s[lease]]
     )
-    order = np.lexsort((time_s, node))
-    change = np.zeros((len(node), held.shape[1] + 3))
-    change[:shares, :-3], change[shares : 2 * shares, :-3] = held, -held
-    change[:shares, -3], change[shares : 2 * shares, -3] = 1, -1
-    change[2 * shares : 2 * shares + len(off_node), -2] = off_change
-    if leases:
-        change[-2 * leases : -leases, -1] = log.lease_vm[lease] + 1
-        change[-leases:, -1] = -(log.lease_vm[lease] + 1)
+    by_time = np.argsort(time_s)
+    number = (node - first).astype(np.min_scalar_type(last - first))  # small numbers are sorted in linear time
+    order = by_time[np.argsort(number[by_time], kind="stable")]
     node, time_s = node[order], time_s[order]
-    level = _running_sum(change[order], node)
+    begins = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
+    events = np.diff(np.append(begins, len(node)))
+
+    def level(change: Floats | Ints, first: int) -> Floats:
+        """Return the running sum of the changes of events from ``first`` on; rounding stays on its node."""
+        of_event = np.zeros(len(order))
+        of_event[first : first + len(change)] = change
+        total = np.cumsum(of_event[order])
+        return np.asarray(total - np.repeat(np.where(begins > 0, total[begins - 1], 0.0), events))
+
+    limited = np.flatnonzero(np.isfinite(facts.vm_capacity[:-1]).any(axis=0))
+    used = {}
+    for resource in limited.tolist():
+        held = facts.held_of(resource, mine)
+        used[resource] = level(np.concatenate([held, -held]), 0)
+    here = level(np.repeat([1, -1], shares), 0)
+    away = level(off_change, 2 * shares)
     until_s = np.append(np.where(node[1:] == node[:-1], time_s[1:], np.inf), np.inf)
-    vm = np.rint(level[:, -1]).astype(np.int64) - 1 if leased else cluster.nodes.vm[node]
-    counts = np.rint(level[:, -3:-1]).astype(np.int64)
+    vm = cluster.nodes.vm[node]
+    if cluster.free_slots:
+        there = log.lease_vm[lease] + 1
+        vm = np.rint(level(np.concatenate([there, -there]), 2 * shares + len(off_node))).astype(np.int64) - 1
     vm = np.where((vm >= 0) & (vm < len(facts.vm_types)), vm, -1)
-    return NodeSweep(node, time_s, until_s, level[:, :-3], counts[:, 0], counts[:, 1], vm)
-
-
-def _running_sum(change: Floats, node: Ints) -> Floats:
-    """Return running sums that restart at each node, so that rounding cannot travel far."""
-    total = np.cumsum(change, axis=0)
-    first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
-    carried = np.where(first[:, None] > 0, total[first - 1], 0.0)
-    level: Floats = total - np.repeat(carried, np.diff(np.append(first, len(node))), axis=0)
-    return level
+    return NodeSweep(node, time_s, until_s, used, np.rint(here).astype(np.int64), np.rint(away).astype(np.int64), vm)
 
 
 def _absence_events(absences: Iterable[Absence]) -> tuple[Ints, Floats, Ints]:

@@ -182,13 +182,17 @@ class Facts:
             held += self.log.share_servers[shares, None] * jobs.server_demand[row]
         return held
 
+    def held_of(self, resource: int, shares: Ints | slice = slice(None)) -> Floats:
+        """Return what each of these shares holds of one resource, shape (shares,)."""
+        jobs, log, row = self.scenario.workload, self.log, self.row_of_share[shares]
+        held: Floats = log.share_workers[shares] * jobs.demand[row, resource]
+        if log.share_servers.any():
+            held += log.share_servers[shares] * jobs.server_demand[row, resource]
+        return held
+
     def counted_held(self) -> Floats:
         """Return what each share holds of :attr:`counted`, shape (shares,)."""
-        jobs, log = self.scenario.workload, self.log
-        held: Floats = log.share_workers * jobs.demand[:, self.counted][self.row_of_share]
-        if log.share_servers.any():
-            held += log.share_servers * jobs.server_demand[:, self.counted][self.row_of_share]
-        return held
+        return self.held_of(self.counted)
 
     @cached_property
     def only_vm(self) -> Ints:
@@ -246,6 +250,8 @@ class Facts:
         size = np.diff(log.share_first)
         alike: NDArray[np.bool_] = (before >= 0) & (size == size[before])
         pieces = np.flatnonzero(alike)
+        if not pieces.size:
+            return alike
         columns = np.column_stack([log.share_node, log.share_workers, log.share_servers])
         columns = columns[np.lexsort((log.share_node, self.piece_of_share))]
         mine = _ranges(log.share_first[pieces], size[pieces])

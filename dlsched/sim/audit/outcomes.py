@@ -201,6 +201,8 @@ def _apart_from_a_node_that_goes(facts: Facts, gone: Iterable[tuple[int, float]]
     for node, at_s in gone:
         leaves.setdefault(node, []).append(at_s)
     apart_s = np.full(len(log.piece_row), np.inf)
+    if not leaves:
+        return apart_s
     by_node = np.argsort(log.share_node, kind="stable")
     node_of_share, piece = log.share_node[by_node], facts.piece_of_share[by_node]
     for node, times_s in leaves.items():

@@ -55,10 +55,11 @@ def check_shares(facts: Facts, findings: Findings) -> None:
     ):
         total = np.add.reduceat(shares, log.share_first[:-1]) if shares.size else shares
         findings.flag(total != whole, start_s, _uneven(facts, name, total, whole))
-    by_node = np.lexsort((log.share_node, owner))
+    beside = np.flatnonzero(np.diff(log.share_first)[owner] > 1)  # most pieces are on one node
+    by_node = beside[np.lexsort((log.share_node[beside], owner[beside]))]
     again = np.zeros(len(owner), dtype=bool)
     twice = (np.diff(owner[by_node]) == 0) & (np.diff(log.share_node[by_node]) == 0)
-    again[by_node[1:]] = twice
+    again[by_node[1:][twice]] = True
     findings.flag(again, start_s[owner], lambda s: f"{facts.piece(owner[s])} names node {log.share_node[s]} twice")
 
 

@@ -70,10 +70,12 @@ def held_by(jobs: Workload) -> Held | None:
 
 def most_at_once(start_s: Floats, end_s: Floats, amount: Floats) -> float:
     """Return the most that jobs held at once, ends before starts at one instant; jobs without times do not count."""
-    rows = np.flatnonzero(np.isfinite(start_s) & np.isfinite(end_s) & np.isfinite(amount))
-    change = np.concatenate([-amount[rows], amount[rows]])
-    by_time = np.argsort(np.concatenate([end_s[rows], start_s[rows]]), kind="stable")
-    return float(np.cumsum(change[by_time]).max(initial=0.0))
+    counts = np.isfinite(start_s) & np.isfinite(end_s) & np.isfinite(amount)
+    start_s, end_s, amount = start_s[counts], end_s[counts], amount[counts]
+    by_start, by_end = np.argsort(start_s), np.argsort(end_s)
+    given_back = np.concatenate([[0.0], np.cumsum(amount[by_end])])
+    ended = np.searchsorted(end_s[by_end], start_s[by_start], side="right")
+    return float((np.cumsum(amount[by_start]) - given_back[ended]).max(initial=0.0))
 
 
 def cluster_of_log(held: Held) -> ClusterFound | None:

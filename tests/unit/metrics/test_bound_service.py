@@ -16,6 +16,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
+from dlsched.metrics.bounds import fluid
 from dlsched.metrics.bounds.fluid import earliest_ends, srpt_ends
 from dlsched.metrics.summary import summarise
 from dlsched.sim.log import JobStatus, PieceEnd
@@ -103,6 +104,16 @@ def test_ends_equal_those_of_a_plain_simulation(jobs: list[tuple[float, float]])
             ends.append(now)
             del left[row]
     assert srpt_ends(submit_s, length_s) == pytest.approx(np.array(ends), rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.floats(0, 20), lengths), max_size=12).map(sorted))
+def test_compiled_code_gives_the_same_ends(jobs: list[tuple[float, float]]):
+    submit_s, length_s = np.array(jobs, dtype=float).reshape(-1, 2).T.copy()
+    plain = srpt_ends(submit_s, length_s)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fluid, "MANY", 0)
+        assert srpt_ends(submit_s, length_s).tolist() == plain.tolist()
 
 
 def test_the_kth_end_is_after_both_relaxations():

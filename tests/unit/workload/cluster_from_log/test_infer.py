@@ -11,7 +11,7 @@ from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import RESOURCES, Workload
 from dlsched.placement import can_ever_fit
-from dlsched.workload.cluster_from_log import ClusterFound, cluster_of_log, held_by
+from dlsched.workload.cluster_from_log import ClusterFound, cluster_of_log, held_by, most_at_once
 from dlsched.workload.cluster_from_log.found import Node, cluster_of
 from dlsched.workload.hostlist import expand
 
@@ -158,3 +158,14 @@ def test_the_record_is_within_the_cluster_and_every_job_fits(drawn: list[tuple[A
             nodes = sorted({number[name] for name in expand(jobs.recorded_nodes[row])})
             used[nodes] += jobs.demand[row] * jobs.workers[row] / len(nodes)
         assert (used <= cluster.nodes.capacity + 1e-6).all()
+
+
+spans = st.tuples(st.integers(0, 6), st.sampled_from([0, 1, 2, 5, np.nan]), st.sampled_from([0, 1, 3]))
+
+
+@given(st.lists(spans, max_size=8))
+def test_most_at_once_is_the_largest_sum_of_those_that_run(jobs: list[tuple[int, float, int]]):
+    start_s, lasts_s, amount = np.array(jobs, dtype=float).reshape(-1, 3).T
+    known = [(start, start + lasts, held) for start, lasts, held in jobs if lasts == lasts]
+    sums = [sum(held for start, end, held in known if start <= at < end) for at, _, _ in known]
+    assert most_at_once(start_s, start_s + lasts_s, amount) == max(sums, default=0)
