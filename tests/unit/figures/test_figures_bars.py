@@ -174,6 +174,16 @@ def test_with_jobs_adds_facts_and_the_longest_reason():
     assert joined["because"].tolist() == ["behind an earlier job in the queue", ""]
 
 
+def test_with_jobs_by_row_is_as_by_name():
+    work = pd.DataFrame({"job_id": ["b", "a", "b"], "row": [1, 0, 1]}, index=[4, 7, 9])
+    facts = pd.DataFrame({"job_id": ["a", "b"], "row": [0, 1], "user": ["ana", "ben"], "due_s": [np.nan, 5.0]})
+    by_row = bars.with_jobs(work, facts)
+    assert by_row["user"].tolist() == ["ben", "ana", "ben"]
+    pd.testing.assert_frame_equal(by_row, bars.with_jobs(work, facts.drop(columns="row")))
+    shuffled = facts.iloc[::-1]  # rows that are not in order are joined by name
+    pd.testing.assert_frame_equal(by_row, bars.with_jobs(work, shuffled))
+
+
 def test_shares_of_a_piece_become_one_bar():
     work = pieces(*[("a", node, 0, 100, 8, np.nan, 0, "") for node in (5, 3, 9, 7)])
     whole = bars.whole_pieces(work)

@@ -236,6 +236,11 @@ def test_capacity_of_cpus_and_memory(column: str, amount: float, word: str) -> N
     assert "node 0" in message
 
 
+def test_what_a_job_gives_back_is_free_once() -> None:
+    jobs = scenario().workload.with_columns(cpus_per_worker=np.array([0.0, 5, 0, 0, 0, 0]))
+    assert first(clean(), scenario(workload=jobs)).startswith("at 30 s: node 0 holds 20 cpus")
+
+
 def test_nothing_runs_on_an_absent_node() -> None:
     cluster = scenario().cluster.model_copy(update={"absences": (fails(90.0),)})
     message = first(clean(), scenario(cluster=cluster))
