@@ -205,7 +205,7 @@ def users_evenness(facts: RunFacts) -> float | None:
 def longest_queue(facts: RunFacts) -> int:
     """Return the largest number of jobs that waited at one time.
 
-    It is reached when a job is submitted or stopped: at all other events nobody begins to wait.
+    It is reached when a job is submitted or stopped: at no other event does a job begin to wait.
     """
     log, submit_s = facts.log, facts.jobs.submit_s
     last = log.piece_end_s == log.job_end_s[log.piece_row]  # the job leaves and gives its nodes back at one instant

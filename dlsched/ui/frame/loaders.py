@@ -190,10 +190,11 @@ def _names_of(scenario: Scenario) -> pd.DataFrame:
     return pd.DataFrame({"vm_type": [vm.name for vm in scenario.cluster.vm_types]}, dtype=object)
 
 
-def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", *MACHINES)) -> list[str]:
+@shared
+def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", *MACHINES)) -> tuple[str, ...]:
     """Return which of these columns differ between the run's pieces."""
     pieces = segments(run_id)
-    return [name for name in names if name in pieces and (pieces[name] != pieces[name].iloc[0]).any()]
+    return tuple(name for name in names if name in pieces and (pieces[name] != pieces[name].iloc[0]).any())
 
 
 @shared
