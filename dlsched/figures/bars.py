@@ -119,9 +119,9 @@ JOB_FACTS = ("user", "group", "job_class", "due_s", "wait_s", "cost")
 def with_jobs(segments: pd.DataFrame, jobs: pd.DataFrame, waits: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the segments with what the bars tell of their jobs.
 
-    Adds :data:`JOB_FACTS` where ``jobs`` has them, and from ``waits`` ``because``: the
-    reason a job waited longest for. Joined by row where both tell it, which is ten times as fast, else by job_id; the
-    tables are those of :mod:`dlsched.metrics.tables`.
+    Adds :data:`JOB_FACTS` where ``jobs`` has them, and from ``waits`` ``because``: the reason a job waited longest for.
+    Joined by row where both tell it, which is ten times as fast, else by job_id; the tables are those of
+    :mod:`dlsched.metrics.tables`.
     """
     wanted = [name for name in JOB_FACTS if name in jobs and name not in segments]
     if "row" in segments and "row" in jobs and np.array_equal(jobs["row"], np.arange(len(jobs))):
